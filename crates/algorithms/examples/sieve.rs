@@ -18,7 +18,7 @@ use report::{argument, check};
 use std::error::Error;
 use std::process::ExitCode;
 
-/// How many primes there are below powers of ten.
+/// Numbers of primes below powers of ten.
 const KNOWN: [(i64, i64); 5] = [
     (1_000_000, 78_498),
     (10_000_000, 664_579),

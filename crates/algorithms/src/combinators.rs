@@ -1,7 +1,7 @@
 //! Combinators that do something to every element and its partner: `ilv`, `vee` and `ilv_vee`, of section 3 of "Expressive
-//! Array Constructs in an Embedded GPU Kernel Programming Language", and what section 4 of it asks for, blocks of 2^k elements.
+//! Array Constructs in an Embedded GPU Kernel Programming Language", and the blocks of 2^k elements that section 4 of it asks for.
 //!
-//! Those that end in 1 give pull arrays: a thread computes one element, and a condition on its index decides which of the two
+//! Combinators that end in 1 give pull arrays: a thread computes one element, and a condition on its index decides which of the two
 //! functions it is. Those that end in 2 give push arrays: a thread computes both elements of a pair, and there is no
 //! condition. [`in_registers`] goes on from there: a thread has 2^k elements and does several stages to them.
 //!
@@ -26,7 +26,7 @@ fn partner(stage: Stage, index: Ix) -> Ix {
     index ^ i64::from(stage.mask())
 }
 
-/// What `ilv1`, `vee1` and `ilv_vee1` are: each element becomes `f` of itself and its partner, or `g` if it is the upper one.
+/// The common form of `ilv1`, `vee1` and `ilv_vee1`: each element becomes `f` of itself and its partner, or `g` if it is the upper one.
 pub fn pairwise1<T: Elt, U: Elt>(
     stage: Stage,
     f: impl Fn(T::Exp, T::Exp) -> U::Exp + 'static,
@@ -39,7 +39,7 @@ pub fn pairwise1<T: Elt, U: Elt>(
     })
 }
 
-/// What `ilv2`, `vee2` and `ilv_vee2` are: for each pair, `f` of both at the lower index and `g` of both at the upper one.
+/// The common form of `ilv2`, `vee2` and `ilv_vee2`: for each pair, `f` of both at the lower index and `g` of both at the upper one.
 pub fn pairwise2<T: Elt, U: Elt>(
     stage: Stage,
     f: impl Fn(T::Exp, T::Exp) -> U::Exp + 'static,
@@ -135,17 +135,17 @@ fn base_of(group: &Group, coset: Ix) -> Ix {
     force_scalar(base.unwrap_or(Exp::from(0)))
 }
 
-/// `compose`: steps one after the other, each reading what the one before it wrote to the block's memory.
+/// `compose`: steps one after the other, each reading the output of the one before it in the block's memory.
 pub fn compose<T: Elt>(steps: Vec<Step<T>>, layout: Layout, xs: Pull<T>) -> Push<Block, T> {
     let mut steps = steps.into_iter();
     let Some(first) = steps.next() else { return xs.push() };
     steps.fold(first(xs), |before, step| step(before.force_as(layout)))
 }
 
-/// How many elements a thread writes in one access, as a power of two, if they are neighbours.
+/// Elements that a thread writes in one access if they are neighbours, as a power of two.
 const WIDE: u32 = 2;
 
-/// How many of the last stages should be a group of their own: those among a few neighbours, which each thread then writes in
+/// Returns how many of the last stages should be a group of their own: those among a few neighbours, which each thread then writes in
 /// one access, next to those of the next thread. With more neighbours to a thread, the accesses of a warp would lie apart,
 /// which costs more than another way through shared memory.
 fn tail(stages: &[Stage], n: u32, k: u32) -> usize {
@@ -155,14 +155,14 @@ fn tail(stages: &[Stage], n: u32, k: u32) -> usize {
     stages.iter().rev().take_while(|stage| stage.top() < WIDE).count()
 }
 
-/// How the work of a network is divided among the threads of a block.
+/// Division of a network's work among the threads of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Threading {
-    /// A thread an element: pull arrays.
+    /// One thread per element: pull arrays.
     One,
-    /// A thread a pair: push arrays.
+    /// One thread per pair: push arrays.
     Two,
-    /// A thread for 2^k elements, with as many stages at once as those take part in.
+    /// One thread per 2^k elements, which does as many stages at once as stay within those elements.
     Registers(u32),
 }
 
@@ -198,7 +198,7 @@ impl Threading {
         }
     }
 
-    /// How what is forced between the steps lies in memory.
+    /// Returns the layout in memory of arrays that are forced between the steps.
     pub fn layout(self) -> Layout {
         match self {
             Threading::One | Threading::Two => Layout::Plain,

@@ -72,7 +72,7 @@ pub fn red_while<L: Forces, T: Storable>(
     Pull::new(1, move |_| reduced.head()).push()
 }
 
-/// The first step on a chunk of an array. Where the array ends within the chunk, `neutral` stands for what is not there.
+/// The first step on a chunk of an array. Where the array ends within the chunk, `neutral` stands for the missing elements.
 fn first_step<T: Storable>(
     f: impl Fn(T::Form, T::Form) -> T::Form + Clone + 'static,
     neutral: T::Form,
@@ -121,8 +121,8 @@ pub fn reduce_grid_while<T: Storable>(
 }
 
 /// Reduces every chunk of an array in a block of its own, each thread first by itself and then the threads among each
-/// other (`reduceGridSeq`): what the paper's section 4 says it lacks. The operator commutes: a thread takes groups of
-/// neighbours that are far from each other, and the lanes of a warp exchange what they have. A block has `threads` threads,
+/// other (`reduceGridSeq`), which the paper's section 4 says it lacks. The operator commutes: a thread takes groups of
+/// neighbours that are far from each other, and the lanes of a warp exchange their values. A block has `threads` threads,
 /// a multiple of 32.
 pub fn reduce_grid_seq<T: Elt>(
     f: impl Fn(T::Exp, T::Exp) -> T::Exp + Copy + 'static,
@@ -151,18 +151,18 @@ pub fn reduce_grid_seq<T: Elt>(
         .concat()
 }
 
-/// What all lanes of a warp have, reduced; every lane gets it. The operator commutes.
+/// Reduces the values of all lanes of a warp; every lane gets the result. The operator commutes.
 pub fn red_lanes<L: Lift>(f: impl Fn(L, L) -> L, own: L) -> L {
     let distances = std::iter::successors(Some(warp::WARP as i32 / 2), |d| (*d > 1).then_some(d / 2));
     distances.fold(own, |x, distance| f(x, warp::shuffle_xor(x, distance)))
 }
 
-/// How many results [`reduce_grid`] and the like give for an array of this length.
+/// Returns the number of results of [`reduce_grid`] and the like for an array of this length.
 pub fn chunks_of(length: Ix, chunk_size: usize) -> Ix {
     parts_for(length, chunk_size)
 }
 
-/// What a complete sum takes: a kernel that is run on its own results until one is left.
+/// A complete sum: a kernel that is run on its own results until one is left.
 pub struct SumGrid {
     kernel: Kernel<(Pull<i32, Ix>,), i32>,
 }

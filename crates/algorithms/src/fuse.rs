@@ -31,7 +31,7 @@ fn pivot(vector: u32) -> u32 {
     vector.checked_ilog2().map_or(0, |bit| 1 << bit)
 }
 
-/// A vector without what the basis says of it: zero if it is in the span.
+/// Reduces a vector by the basis: the result is zero if the vector is in the span.
 fn reduced(basis: &[u32], vector: u32) -> u32 {
     basis.iter().fold(vector, |rest, other| if rest & pivot(*other) != 0 { rest ^ other } else { rest })
 }
@@ -69,12 +69,12 @@ impl Group {
         Group { basis, stages, free }
     }
 
-    /// How many elements a coset has.
+    /// Returns the number of elements of a coset.
     pub fn elements(&self) -> u32 {
         1 << self.basis.len()
     }
 
-    /// How many cosets there are.
+    /// Returns the number of cosets.
     pub fn cosets(&self) -> u32 {
         1 << self.free.len()
     }
@@ -84,7 +84,7 @@ impl Group {
         &self.stages
     }
 
-    /// What an element's index differs in from its coset's base.
+    /// Returns the bits in which an element's index differs from its coset's base.
     pub fn offset(&self, element: u32) -> u32 {
         let chosen = self.basis.iter().enumerate().filter(|(number, _)| element & 1 << number != 0);
         chosen.fold(0, |index, (_, vector)| index ^ vector)
@@ -95,7 +95,7 @@ impl Group {
         self.free.iter().all(|bit| self.offset(element) & 1 << bit == 0)
     }
 
-    /// How the bits of a coset's number become those of its base: bits of the number, and how far they move up (or down).
+    /// Maps the bits of a coset's number to those of its base: masks of bits of the number, and how far they move up (or down).
     pub fn moves(&self) -> Vec<(u32, i32)> {
         let mut moves: Vec<(u32, i32)> = Vec::new();
         for (number, bit) in self.free.iter().enumerate() {

@@ -9,8 +9,8 @@ use pumice::kernel::{
 use pumice::{Array, Compiler, Dim1, Exp, Result};
 
 /// Adds the elements of an array to the bins that are the first parameter of [`histogram_global`]: each one by itself, in
-/// the memory of all (`histogramGlobal`). An element's bin is what is left of it, as a number without a sign, when the
-/// bins are taken away as often as possible.
+/// the memory of all (`histogramGlobal`). An element's bin is the remainder of the element, as a number without a sign,
+/// divided by the number of bins.
 pub fn histogram_global(bins: Mutable<i32>, xs: Pull<i32, Ix>) {
     let count = bins.len();
     let add = |x: Exp<i32>| {
@@ -23,7 +23,7 @@ pub fn histogram_global(bins: Mutable<i32>, xs: Pull<i32, Ix>) {
     });
 }
 
-/// How the work of a histogram is divided.
+/// Division of a histogram's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Division {
     /// Bins, a power of two.
@@ -35,7 +35,7 @@ pub struct Division {
 }
 
 impl Division {
-    /// What suits a GPU, for the bytes of a number.
+    /// A division that suits a GPU, for the bytes of a number.
     pub const GPU: Division = Division { bins: 256, threads: 256, items: 64 };
 }
 

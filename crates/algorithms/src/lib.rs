@@ -1,5 +1,5 @@
 //! Algorithms in the kernel language: the programs of the papers that Pumice grew from, each under the name that its paper
-//! gives it, and what they need to be run, checked and measured. Programs over irregular data in the array language are in
+//! gives it, and the code that runs, checks and measures them. Programs over irregular data in the array language are in
 //! [`irregular`], whole programs in it in [`whole`].
 //!
 //! Written as a user would write them, with nothing of the layers below the two languages.

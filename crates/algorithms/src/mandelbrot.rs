@@ -5,10 +5,10 @@ use crate::program::{Program, Work, ready, same};
 use pumice::kernel::{Block, Grid, Ix, Pull, Push};
 use pumice::{Array, Dim1, Exp, constant, while_};
 
-/// What is looked at: from (`left`, `top`), so far in either direction.
+/// The view: its left and top edges, its width and its height.
 const VIEW: (f32, f32, f32, f32) = (-2.0, -1.2, 3.2, 2.4);
 
-/// How often z² + c is applied to 0 until z has escaped (the one that finds that counts too), or `cap`: at most that many
+/// Counts how often z² + c is applied to 0 until z has escaped (the test that finds that counts too), or `cap`: at most that many
 /// rounds, for points `c` of a grid over x ∈ [−2, 1.2], y ∈ [−1.2, 1.2].
 fn rounds(cx: Exp<f32>, cy: Exp<f32>, cap: Exp<i32>) -> Exp<i32> {
     let (_, _, count) = while_(

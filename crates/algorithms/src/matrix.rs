@@ -21,7 +21,7 @@ pub fn transpose<T: Storable>(xs: Pull<T, Ix>, columns: Ix) -> Push<Grid, T, Ix>
 pub const TILE: usize = 32;
 
 /// Transposes a matrix tile by tile (`transposeTiled`): a block reads the rows of a tile and writes its columns, so that
-/// threads read and write neighbours. The layout of the tile in the block's memory says what that costs.
+/// threads read and write neighbours. The cost depends on the layout of the tile in the block's memory.
 pub fn transpose_tiled<T: Storable>(
     tile: usize,
     layout: Layout,
@@ -52,12 +52,12 @@ pub fn mat_vec(xs: Pull<f32, Ix>, vector: Pull<f32, Ix>) -> Push<Grid, f32, Ix> 
     products.map(sum_in_warp).concat()
 }
 
-/// The sum of an array, by a warp: its lanes take groups of neighbours, and what is left one by one.
+/// The sum of an array, by a warp: its lanes take groups of neighbours, and the remaining elements one by one.
 fn sum_in_warp(xs: Pull<f32, Ix>) -> Push<Warp, f32> {
     let lanes = i64::from(warp::WARP);
     let group = lanes * WIDE as i64;
     let own = move |lane: Ix| {
-        // Adds what the lane has of as many stretches of `groups` groups as there are from `done` on.
+        // Adds the lane's elements of as many stretches of `groups` groups as there are from `done` on.
         let add = |done: Ix, groups: i64, sum: Exp<f32>| {
             let stretch = group * groups;
             let stretches = (xs.len() - done) / stretch;
@@ -124,17 +124,17 @@ fn tiles<F: ItemForm>(
     })
 }
 
-/// How a product of matrices is divided: what a block and what a thread has of it.
+/// Division of a product of matrices among blocks and threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Division {
     /// The side of the tile of the result that a block computes.
     pub tile: usize,
-    /// How many columns of the left matrix (and rows of the right one) the block's memory holds at a time.
+    /// Columns of the left matrix (and rows of the right one) that the block's memory holds at a time.
     pub depth: usize,
 }
 
 impl Division {
-    /// What suits a GPU.
+    /// A division that suits a GPU.
     pub const GPU: Division = Division { tile: 128, depth: 16 };
 
     /// The side of the part that a thread keeps in registers: it takes [`WIDE`] neighbours in each half of the tile.
@@ -146,7 +146,7 @@ impl Division {
         across * across
     }
 
-    /// Where the `k`-th of a thread's rows (or columns) is, for the thread with this number among those along the side.
+    /// Returns the position of the `k`-th of a thread's rows (or columns), for the thread with this number among those along the side.
     /// The first four are neighbours, and so are the last: neighbouring threads' elements then are in different banks.
     fn place(self, thread: Ix, k: usize) -> Ix {
         let half = (k / WIDE * (self.tile / 2)) as i64;
@@ -257,7 +257,7 @@ fn tiled_transposition(
     transposition(compiler, n, (name, settings.get("threads")), f)
 }
 
-/// What can be chosen about a transposition in tiles: their side, and the threads of a block.
+/// Tunable parameters of a transposition in tiles: the side of a tile, and the threads of a block.
 const TILING: &[Tunable] = &[
     Tunable { name: "tile", values: &[32, 64], default: 32 },
     Tunable { name: "threads", values: &[128, 256, 512, 1024], default: 256 },

@@ -1,12 +1,12 @@
-//! Comparator networks as data: what the sorting kernels of [`crate::sort`] and the pictures of [`crate::drawing`] are made
-//! from.
+//! Comparator networks as data, from which the sorting kernels of [`crate::sort`] and the pictures of [`crate::drawing`] are
+//! made.
 //!
 //! A network on 2^n wires is a list of [`Stage`]s. In a stage every wire has one partner, found by flipping some bits of its
 //! number, and the smaller of the two elements ends up on the lower wire. A network works on longer arrays too: it is then
 //! done to every part of 2^n elements.
 //!
 //! Networks are described by lists of stages, as in section 3 of "Expressive Array Constructs in an Embedded GPU Kernel
-//! Programming Language", or by [`Network`], which composes: what section 4 of that paper asks for. Both come down to the
+//! Programming Language", or by [`Network`], which composes, as section 4 of that paper asks for. Both come down to the
 //! same stages, and so to the same code.
 
 /// A column of comparators: each element is compared with one partner.
@@ -60,7 +60,7 @@ impl Stage {
         (0..1 << n).filter(lower).map(move |wire| (wire, self.partner(wire)))
     }
 
-    /// Does what the stage does, in plain Rust: what the kernels are compared with. The length is a multiple of that of
+    /// Applies the stage in plain Rust, as a reference for the kernels. The length is a multiple of that of
     /// the parts that the stage works on.
     pub fn apply<T: Ord>(self, xs: &mut [T]) {
         for lower in (0..xs.len()).filter(|wire| wire & (1 << self.top()) == 0) {

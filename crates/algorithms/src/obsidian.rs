@@ -1,5 +1,5 @@
 //! The first programs of "Expressive Array Constructs in an Embedded GPU Kernel Programming Language" (Claessen, Sheeran and
-//! Svensson, 2012), which brought push arrays to Obsidian: what fuses, what forcing does, and what a condition costs that a
+//! Svensson, 2012), which brought push arrays to Obsidian. They show fusion, forcing, and the cost of a condition that a
 //! push array does not need.
 //!
 //! Each works on blocks of a size that is known while the kernel is built, as in the paper, and a grid of them takes an

@@ -1,4 +1,4 @@
-//! A program by name: what `pumice emit`, `simulate`, `bench` and `tune` know, and what the conformance suite runs.
+//! Programs by name, for `pumice emit`, `simulate`, `bench` and `tune`, and for the conformance suite.
 
 use pumice::tune::{self, Choice, Space};
 use pumice::{Compiler, Elt, Result};
@@ -9,28 +9,28 @@ use std::fmt::Debug;
 pub struct Program {
     /// The name that its paper gives it.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// Description in one line.
     pub about: &'static str,
     /// A size that is small enough to be simulated in a moment.
     pub small: usize,
-    /// Sizes that keep a GPU busy: what is measured.
+    /// Sizes that keep a GPU busy, for measurements.
     pub large: &'static [usize],
     /// Sizes that the conformance suite runs: 0 and 1 where the program has them, odd ones, more than three blocks.
     pub sizes: &'static [usize],
-    /// What can be chosen about how it runs; empty where nothing can.
+    /// Tunable parameters; empty if there are none.
     pub tunable: &'static [Tunable],
-    /// Makes inputs of a size and compiles what it takes to run on them.
+    /// Makes inputs of a size and compiles the program for them.
     pub prepare: fn(&Compiler, usize, &Settings) -> Result<Box<dyn Prepared>>,
 }
 
 /// A number that can be chosen: threads of a block, items of a thread, rounds that are unrolled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tunable {
-    /// What it is called.
+    /// Name of the parameter.
     pub name: &'static str,
     /// The values to choose from, in order.
     pub values: &'static [i64],
-    /// The value where nobody has tuned.
+    /// The value of an untuned program.
     pub default: i64,
 }
 
@@ -44,7 +44,7 @@ impl Settings {
         Settings(tunable.iter().map(|tunable| (tunable.name, tunable.default)).collect())
     }
 
-    /// What a choice of [`Program::space`] says.
+    /// Returns the settings of a choice of [`Program::space`].
     pub fn chosen(tunable: &[Tunable], choice: &Choice) -> Settings {
         Settings(tunable.iter().map(|tunable| (tunable.name, choice.get(tunable.name))).collect())
     }
@@ -62,7 +62,7 @@ impl Settings {
 }
 
 impl Program {
-    /// What was found to be fastest on the device for inputs of about this size, or the defaults.
+    /// Returns the settings that tuning found fastest on the device for inputs of about this size, or the defaults.
     pub fn settings(&self, compiler: &Compiler, size: usize) -> Settings {
         let defaults = Settings::defaults(self.tunable);
         match tune::best(compiler, self.name, &self.space(size)) {
@@ -71,7 +71,7 @@ impl Program {
         }
     }
 
-    /// What can be chosen, for inputs of about this size.
+    /// Returns the search space for inputs of about this size.
     pub fn space(&self, size: usize) -> Space {
         let add = |space: Space, tunable: &Tunable| space.with(tunable.name, tunable.values.iter().copied());
         self.tunable.iter().fold(Space::new(size), add)
@@ -83,14 +83,14 @@ pub trait Prepared {
     /// Starts the program. It may still be under way when this returns.
     fn run(&mut self) -> Result<()>;
 
-    /// Compares what the last run gave with what plain Rust computes; the inner error says what differs.
+    /// Compares the last run's result with that of plain Rust; the inner error describes the difference.
     fn check(&mut self) -> Result<Check>;
 
-    /// Returns what a run must do at least, for a speed.
+    /// Returns the least work of a run, from which a speed is computed.
     fn work(&self) -> Work;
 }
 
-/// The least that a run must do, whoever does it: what its speed is measured by.
+/// The least work of a run, independent of the implementation: the unit of its speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// Bytes that must be moved: each input read once, each output written once.
@@ -101,10 +101,10 @@ pub enum Work {
     Unknown,
 }
 
-/// Whether a result is what it should be, and if not, what differs.
+/// Success if a result is correct, else a description of the difference.
 pub type Check = std::result::Result<(), String>;
 
-/// A program with its inputs, made of what runs it and what checks a run's result.
+/// A program with its inputs: one function runs it, and one checks a run's result.
 pub struct Ready<R, F, C> {
     work: Work,
     run: F,

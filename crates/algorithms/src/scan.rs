@@ -51,7 +51,7 @@ pub fn sklansky<L: Forces, T: Elt>(f: impl Operator<T>, mut xs: Pull<T>) -> Push
     network
 }
 
-/// The network of Kogge and Stone (`koggeStone`): log n steps, in each of which every element adds what stands so many
+/// The network of Kogge and Stone (`koggeStone`): log n steps, in each of which every element adds the one so many
 /// places before.
 pub fn kogge_stone<L: Forces, T: Elt>(f: impl Operator<T>, mut xs: Pull<T>) -> Push<L, T> {
     let mut network = xs.clone().push();
@@ -83,7 +83,7 @@ pub fn brent_kung<L: Forces, T: Elt>(f: impl Operator<T>, xs: Pull<T>) -> Push<L
     even.take(1usize).append(between).zip(sums).push::<L>().unpair()
 }
 
-/// Which network scans a chunk.
+/// The network that scans a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
     /// [`sklansky`].
@@ -167,7 +167,7 @@ fn sum() -> Monoid<i32, impl Operator<i32>> {
     Monoid { operator: |a: Exp<i32>, b: Exp<i32>| a + b, neutral: 0.into() }
 }
 
-/// What kernels of running sums take.
+/// The input of kernels of running sums.
 type Numbers = Pull<i32, Ix>;
 
 /// Running sums of an array, recursively over the sums of chunks (`scanRecursive`).
@@ -218,7 +218,7 @@ enum Kernels {
 }
 
 impl Scan {
-    /// What suits the device.
+    /// Compiles the scan that suits the device: in one pass if it has forward progress, else in three phases.
     pub fn new(compiler: &Compiler, division: Division) -> Result<Scan> {
         match compiler.device().profile().forward_progress {
             true => Scan::one_pass(compiler, division),

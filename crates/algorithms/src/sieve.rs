@@ -12,7 +12,7 @@ use pumice::kernel::{
 };
 use pumice::{Array, Dim1, Exp};
 
-/// How the work of a sieve is divided.
+/// Division of a sieve's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segments {
     /// Odd numbers of a segment: a multiple of four times the threads, at most 2²⁰.
@@ -21,22 +21,22 @@ pub struct Segments {
     pub threads: usize,
 }
 
-/// Odd primes in rising order, by who strikes their multiples out.
+/// Odd primes in rising order, divided by the execution scope that strikes their multiples out.
 ///
 /// A small one has many multiples in a segment, so that all threads of a block share them; a large one has so few that a thread is soon done.
 pub struct Primes<T> {
-    /// Those that a block's threads share.
+    /// Primes whose multiples a block's threads share.
     pub by_blocks: T,
-    /// Those that a warp's lanes share.
+    /// Primes whose multiples a warp's lanes share.
     pub by_warps: T,
-    /// Those that a thread has to itself.
+    /// Primes whose multiples one thread strikes out alone.
     pub by_threads: T,
 }
 
 impl<'a> Primes<&'a [i32]> {
     /// Divides odd primes for segments of this kind.
     pub fn divided(odd_primes: &'a [i32], Segments { size, threads }: Segments) -> Self {
-        // Those who share a prime have at least so many of its multiples each: finding the first one takes a division.
+        // Threads that share a prime have at least `multiples` of its multiples each: finding the first one takes a division.
         let cut = |sharers: usize, multiples: usize| {
             odd_primes.partition_point(|prime| *prime as usize * sharers * multiples < size)
         };
@@ -49,7 +49,7 @@ impl<'a> Primes<&'a [i32]> {
     }
 }
 
-/// How many primes there are among the odd numbers of each segment below `limit`, which is below 2³¹ (`sieve`). The primes are all odd ones
+/// Counts the primes among the odd numbers of each segment below `limit`, which is below 2³¹ (`sieve`). The primes are all odd ones
 /// that are not above the root of `limit`, or more.
 pub fn sieve(
     Segments { size, threads }: Segments,
@@ -84,7 +84,7 @@ pub fn sieve(
 fn strike_multiples(primes: &Pull<i32, Ix>, sharers: i64, base: Ix, size: i64, strike: &dyn Fn(Ix)) {
     let sharers = Exp::<i64>::from(sharers);
     Block::for_each(primes.len() * sharers, &|i| {
-        // Whatever is among the primes, this ends.
+        // At least 1, so that the loop ends whatever the array of primes contains.
         let prime = primes.at(quotient(i, sharers)).cast::<i64>().max(1);
         // The multiple 2 j + 1 is at place p j + p / 2. That of p itself is its square, and the first one here may be a later one.
         let half = quotient(prime, Exp::from(2));

@@ -53,7 +53,7 @@ fn points(count: Ix) -> Pull<(f32, f32), Ix> {
     })
 }
 
-/// How many of the first `count` points are within the quarter circle, in parts that are still to be added.
+/// Counts how many of the first `count` points are within the quarter circle, as partial sums that are still to be added.
 pub fn inside(count: Ix, threads: usize, items: usize) -> Push<Grid, i32, Ix> {
     let hits = points(count).map(|(x, y)| (x * x + y * y).lt(1.0).select(Exp::from(1), Exp::from(0)));
     reduce_grid_seq(|a, b| a + b, 0.into(), threads, items, hits)

@@ -1,4 +1,4 @@
-//! Whole programs in the array language, as a user would write them: what is computed in rounds loops on the device. Nothing in here
+//! Whole programs in the array language, as a user would write them: programs in rounds loop on the device. Nothing in here
 //! is a kernel, and nothing is tuned for a device.
 //!
 //! Each file has one subject: functions on [`Acc`](pumice::Acc) arrays, and the same in plain Rust in a module `plain`, which examples

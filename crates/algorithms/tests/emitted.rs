@@ -1,4 +1,4 @@
-//! What the programs of the Obsidian paper become in CUDA, next to what the paper prints.
+//! CUDA code of the programs of the Obsidian paper, compared with the code that the paper prints.
 //!
 //! The texts are in `snapshots/`, for people to read when they change; `INSTA_UPDATE=always` writes them anew. They are for
 //! 2^20 elements, a made-up GPU, and (where the paper's kernels have 512) for blocks of 16, which is enough to see them.
@@ -22,12 +22,12 @@ fn snapshot(name: &str, text: &str) {
     });
 }
 
-/// How many barriers there are.
+/// Counts the barriers.
 fn barriers(text: &str) -> usize {
     text.matches("__syncthreads").count()
 }
 
-/// How many conditions there are, without the one whether there is a block to do.
+/// Counts the conditions, except the one that asks whether there is a block to do.
 fn conditions(text: &str) -> usize {
     text.matches("if (").count() - text.matches("if (block < ").count()
 }

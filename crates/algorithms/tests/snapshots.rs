@@ -1,4 +1,4 @@
-//! What the main programs become in CUDA, at the sizes that are measured.
+//! CUDA code of the main programs, at the sizes that are measured.
 //!
 //! The texts are in `snapshots/`, for people to read when they change; `INSTA_UPDATE=always` writes them anew. They are made
 //! for a made-up device, so that they are the same on every machine.

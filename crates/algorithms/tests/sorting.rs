@@ -159,7 +159,7 @@ fn equal_largest_and_smallest_elements_are_sorted_too() {
     assert_eq!(sort(Method::paper(Small::Vsort), &xs), sorted(&xs));
 }
 
-/// How often the whole array is read and written: what a large sort costs.
+/// A large sort costs as many passes over the whole array as it has launches.
 #[test]
 fn passes_of_large_sorts() {
     let count = |method: Method, n: u32| method.launches(1 << n).len();
@@ -181,8 +181,8 @@ fn passes_of_large_sorts() {
     assert_eq!(Exchange::V_SWAP.threads(), 256);
 }
 
-/// What the kernels of the tuned sort cost: no thread waits for another at a bank or takes another way, and whole sectors are
-/// moved.
+/// Costs of the tuned sort's kernels: no bank conflicts, no divergent branches, and memory is moved in whole
+/// sectors.
 #[test]
 fn tuned_kernels_use_memory_well() {
     let method = Method::TUNED;

@@ -1,4 +1,4 @@
-//! How often each letter stands in a text that is mapped into memory: pages of the file go to the device as it takes them, and the text is
+//! Counts the letters of a text that is mapped into memory: pages of the file go to the device as it takes them, and the text is
 //! never a vector of the host's. An element is a byte.
 //!
 //! A file can be named on the command line; without one a small text is written.
@@ -16,7 +16,7 @@ use std::cmp::Reverse;
 use std::error::Error;
 use std::path::PathBuf;
 
-/// How often each byte stands in a text.
+/// Counts each byte of a text.
 fn counts(letters: Acc<Vector<u8>>) -> Acc<Vector<u32>> {
     letters.histogram(256, |letter| letter.cast::<i64>())
 }

@@ -1,5 +1,5 @@
-//! Array programs as users write them: a thin typed layer over [`Described`]. What makes arrays is in [`crate::create`], the
-//! methods are in files by what they do.
+//! Array programs as users write them: a thin typed layer over [`Described`]. Functions that make arrays are in [`crate::create`];
+//! methods are in files by subject.
 
 use crate::data::{Array, Vector};
 use crate::described::{Described, building};
@@ -102,7 +102,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         Self::argument_at(number, Place::caller("argument"))
     }
 
-    /// As [`Acc::argument`], for a program that is written at this place.
+    /// Like [`Acc::argument`], for a program that is written at this place.
     ///
     /// ```
     /// use pumice::Place;
@@ -124,7 +124,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     /// # Ok::<(), pumice::Error>(())
     /// ```
     pub fn shape(&self) -> D::Index {
-        // What is known is a constant: it belongs to no scope, and no graph grows by it.
+        // A known extent is a constant: it belongs to no scope, and no graph grows by it.
         let extent = |dimension: usize| match self.described.known_extents() {
             Some(extents) => Exp::from(extents[dimension]).term(),
             None => self.extent(dimension).term(),
@@ -154,7 +154,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     }
 }
 
-/// What a kernel inside an array program is given for one of its parameters.
+/// Argument of a kernel inside an array program.
 pub enum KernelInput {
     /// An array.
     Array(Arc<Described>),
@@ -162,7 +162,7 @@ pub enum KernelInput {
     Scalar(Term),
 }
 
-/// The vector that a kernel gives for these inputs; `pumice::kernel::apply` is the typed way to it. What does not fit is an
+/// The vector that a kernel gives for these inputs; `pumice::kernel::apply` is the typed way to it. An argument that does not fit is an
 /// error when the program is compiled.
 #[track_caller]
 pub fn kernel<T: Elt>(

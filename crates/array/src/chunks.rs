@@ -1,7 +1,7 @@
-//! Work on a vector in chunks, for what would not fit into memory if it were done to all elements at once.
+//! Work on a vector in chunks, for intermediate arrays that would not fit into memory for all elements at once.
 //!
 //! A chunk is a stretch of elements whose sizes sum up to at most a limit, found by halving in their prefix sums. The chunks are
-//! the rounds of a loop, so a device holds what belongs to one of them, and the results.
+//! the rounds of a loop, so a device holds the arrays of one chunk, and the results.
 
 use crate::acc::Acc;
 use crate::create::{numbered, unit};
@@ -14,10 +14,10 @@ use pumice_scalar::{Constant, Elt, Exp, IntoExp, Lift, Place};
 const MOST: i64 = 1 << 32;
 
 impl<T: Elt> Acc<Vector<T>> {
-    /// Applies a function to parts of the vector, one after the other, and puts what it gives into one vector: one result per
+    /// Applies a function to parts of the vector, one after the other, and joins its results to one vector: one result per
     /// element. A part has as many elements as have a `size` of at most `limit` together, and at least one.
     ///
-    /// So what `f` makes on the way, of which `size` says how much there is for an element, needs memory for `limit` at a time.
+    /// So the intermediate arrays of `f`, whose size for an element is given by `size`, need memory for `limit` at a time.
     /// The host reads in every round where the next part ends.
     ///
     /// ```

@@ -1,9 +1,9 @@
-//! Control over arrays: what loops and branches have in common.
+//! Control over arrays: the common part of loops and branches.
 //!
-//! Such an operation has array programs of its own, which are closed: whatever they need besides scalar arguments is an array
-//! argument, the operation's input of the same number. How it goes on is decided by the elements of an array, so whoever
-//! executes a program runs it where the plan of what stands before it ends ([`crate::Read::Run`]), one nested program
-//! after the other ([`Control::run`]). Interpreter and runtime share that: it is what a loop or a branch means. Loops whose arrays are
+//! Such an operation has array programs of its own, which are closed: everything they need besides scalar arguments is an array
+//! argument, the operation's input of the same number. The elements of an array decide how it goes on, so the interpreter or runtime
+//! runs it where the plan of the operations before it ends ([`crate::Read::Run`]), one nested program
+//! after the other ([`Control::run`]). Interpreter and runtime share that: it defines the meaning of a loop or a branch. Loops whose arrays are
 //! small are not run in this way on a device: they are kernels (`lower/small_loop.rs`).
 
 use crate::data::{ArrayData, whole_columns};
@@ -34,12 +34,12 @@ pub trait Control: Send + Sync + 'static {
     /// The word that it begins with in text.
     fn keyword(&self) -> &'static str;
 
-    /// As [`Operation::attributes`].
+    /// See [`Operation::attributes`].
     fn attributes(&self) -> Vec<i64> {
         Vec::new()
     }
 
-    /// As [`Operation::is_said_by_text`].
+    /// See [`Operation::is_said_by_text`].
     fn is_said_by_text(&self) -> bool {
         true
     }
@@ -49,7 +49,7 @@ pub trait Control: Send + Sync + 'static {
         false
     }
 
-    /// As [`Operation::check`].
+    /// See [`Operation::check`].
     fn check(&self, signature: &Signature<'_>) -> Result<(), String>;
 
     /// The programs.
@@ -58,16 +58,16 @@ pub trait Control: Send + Sync + 'static {
     /// The same operation with other programs, as many and with the same results.
     fn with_programs(&self, programs: Vec<ArrayProgram>) -> Arc<dyn Operation>;
 
-    /// What the programs are called, for people.
+    /// Names of the programs, for people.
     fn names(&self) -> &'static [&'static str];
 
-    /// How many of its first inputs the operation itself looks at, whatever its programs take.
+    /// Number of leading inputs that the operation itself reads, independent of its programs' arguments.
     fn looks_at(&self) -> usize {
         0
     }
 
-    /// The program, if there is one, that is run once before the first round of a loop, and not at all if there is none. What it
-    /// gives are further arguments of the step, after the inputs: what is the same in every round.
+    /// The program, if there is one, that is run once before the first round of a loop, and not at all if there is no round. Its
+    /// results are further arguments of the step, after the inputs: the loop invariants.
     fn once(&self) -> Option<usize> {
         None
     }
@@ -90,7 +90,7 @@ pub trait Control: Send + Sync + 'static {
     /// The ranks and element types of the arrays that it gives.
     fn gives(&self) -> Vec<ArrayType>;
 
-    /// What it repeats, if it is a loop whose state is made anew as long as an element says so, or so many times.
+    /// Its loop, if it is one whose state is made anew as long as an element says so, or so many times.
     fn as_loop(&self) -> Option<Loop> {
         None
     }
@@ -98,24 +98,24 @@ pub trait Control: Send + Sync + 'static {
     /// Its meaning: the arrays that it gives for these inputs, where the user wrote it at a place.
     fn run(&self, place: Place, inputs: Arrays, run: &mut RunNested<'_>) -> Result<Arrays, Error>;
 
-    /// The extents of what it gives, as far as they do not depend on how it goes on, from those of its inputs and of the
+    /// The extents of its results, as far as they do not depend on how it goes on, from those of its inputs and of the
     /// programs' results.
     fn foresee(&self, inputs: &[Vec<usize>], programs: &[Option<Vec<Vec<usize>>>])
     -> Option<Vec<Vec<usize>>>;
 }
 
-/// What a loop repeats.
+/// A loop: its state, its rounds and its step.
 #[derive(Clone)]
 pub struct Loop {
     /// The inputs that are the state before the first round.
     pub state: Range<usize>,
-    /// How long it goes on.
+    /// When the loop ends.
     pub rounds: Rounds,
     /// The number of the program that makes the next state.
     pub step: usize,
 }
 
-/// How long a loop goes on.
+/// Condition or number of rounds of a loop.
 #[derive(Clone, Copy)]
 pub enum Rounds {
     /// As long as the program of this number gives true.
@@ -143,7 +143,7 @@ pub(crate) fn check_state(
     )
 }
 
-/// Nothing is known of what it gives before it has run, and then that is in memory.
+/// Nothing is known of its results before it has run; then they are in memory.
 impl<C: Control + Clone> Operation for C {
     fn keyword(&self) -> &'static str {
         Control::keyword(self)
@@ -207,7 +207,7 @@ impl Nested {
         Ok(programs)
     }
 
-    /// As [`Nested::check`] for the programs of a loop, of which the last is its step; one more may be there, which is run once and
+    /// Like [`Nested::check`], for the programs of a loop, of which the last is its step; one more may be there, which is run once and
     /// gives further arguments of the step.
     pub(crate) fn check_loop<const N: usize>(
         &self,

@@ -19,7 +19,7 @@ pub fn use_<D: Shape, T: Elt>(array: impl IntoArray<D, T>) -> Acc<Array<D, T>> {
     Acc::<Array<D, T>>::new(Use(array.into_array().data().clone()), Vec::new(), place)
 }
 
-/// What can be used as an array in a program.
+/// A value that can be used as an array in a program.
 ///
 /// ```
 /// use pumice::prelude::*;
@@ -95,7 +95,7 @@ pub fn unit<T: Elt>(value: impl IntoExp<T>) -> Acc<Scalar<T>> {
     unit_at(Place::caller("unit"), value)
 }
 
-/// As [`unit`], on behalf of what is written at a place.
+/// Like [`unit`], for an operation that is written at a place.
 pub(crate) fn unit_at<T: Elt>(place: Place, value: impl IntoExp<T>) -> Acc<Scalar<T>> {
     let value = value.into_exp();
     let element = nullary(|| value.terms());
@@ -172,7 +172,7 @@ pub fn meshgrid<T: Elt, U: Elt>(xs: Acc<Vector<T>>, ys: Acc<Vector<U>>) -> (Acc<
 }
 
 /// Arrays one after the other along a dimension, counted from the outermost; their other extents are the same. Each writes
-/// its elements behind those of the arrays before it, and what it is a function of is computed where it is written.
+/// its elements behind those of the arrays before it. An array that is a function of others is computed where it is written.
 ///
 /// ```
 /// use pumice::*;

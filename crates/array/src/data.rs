@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use std::ops::{Deref, Range};
 use std::sync::{Arc, OnceLock};
 
-/// Where an array's elements are kept. Devices have their own kinds.
+/// Storage of an array's elements. Devices have their own kinds.
 pub trait ArrayData: Any + Send + Sync {
     /// The extents, outermost first.
     fn extents(&self) -> &[usize];
@@ -88,7 +88,7 @@ impl ArrayData for HostData {
     }
 }
 
-/// Elements whose bytes are a column as they stand, in memory that somebody else made: a vector of the user's, say.
+/// Elements whose bytes are a column as they stand, in memory that others allocated: a vector of the user's, say.
 pub(crate) struct Kept<T> {
     extents: Vec<usize>,
     types: Vec<ScalarType>,
@@ -117,7 +117,7 @@ fn is_plain<T: Elt>() -> bool {
 }
 
 /// An array of `D` dimensions with elements of type `T`. It is a value: cloning it copies nothing, and a result stays on
-/// the device until somebody looks at it with [`Array::to_vec`], an index or an iterator, compares or prints it.
+/// the device until the program looks at it with [`Array::to_vec`], an index or an iterator, compares or prints it.
 ///
 /// ```
 /// use pumice::{Array, Dim2};
@@ -129,7 +129,7 @@ fn is_plain<T: Elt>() -> bool {
 /// ```
 pub struct Array<D, T> {
     data: Arc<dyn ArrayData>,
-    /// The elements, once somebody has looked at them as a slice.
+    /// The elements, once they were looked at as a slice.
     pub(crate) seen: Arc<OnceLock<Vec<T>>>,
     of: PhantomData<fn() -> D>,
 }

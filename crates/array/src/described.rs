@@ -1,4 +1,4 @@
-//! Descriptions of arrays: what [`crate::Acc`] holds while a program is written.
+//! Descriptions of arrays, which [`crate::Acc`] holds while a program is written.
 //!
 //! A description is one operation and the descriptions that it is applied to, immutable and shared by reference. A program
 //! is made of them once it is whole ([`crate::ArrayProgram::of`]).
@@ -36,7 +36,7 @@ impl Described {
         Described::of_shared(Arc::new(operation), inputs, rank, types, place)
     }
 
-    /// As [`Described::new`].
+    /// Like [`Described::new`], with a shared operation.
     pub fn of_shared(
         operation: Arc<dyn Operation>,
         inputs: Vec<Arc<Described>>,
@@ -69,7 +69,7 @@ impl Described {
         &self.operation
     }
 
-    /// What it is applied to.
+    /// Returns the arrays that it is applied to.
     pub fn inputs(&self) -> &[Arc<Described>] {
         &self.inputs
     }
@@ -84,7 +84,7 @@ impl Described {
         &self.types
     }
 
-    /// What the user calls the operation, and where they wrote it.
+    /// Returns the operation's name for users, and the place where they wrote it.
     pub fn place(&self) -> Place {
         self.place
     }
@@ -115,14 +115,14 @@ pub(crate) fn next_id() -> u64 {
 }
 
 /// Arrays whose extents or elements were asked for on a thread: an operation whose functions mention one keeps it alive. Until there
-/// is one, it lives as long as the expression can be used: in `m.reshape(9).at(5)` nobody else has it.
+/// is one, it lives as long as the expression can be used: in `m.reshape(9).at(5)` nothing else keeps it.
 #[derive(Default)]
 struct Asked {
     by_number: HashMap<u64, Weak<Described>>,
-    /// Those that the functions of an operation under construction may mention. A closure that owns one is gone before the
-    /// operation is there.
+    /// Arrays that the functions of an operation under construction may mention. A closure that owns one is dropped before the
+    /// operation exists.
     meanwhile: Vec<Arc<Described>>,
-    /// How many functions are being built, one inside the other.
+    /// Number of functions that are being built, one inside the other.
     functions: usize,
 }
 

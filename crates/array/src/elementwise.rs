@@ -79,13 +79,13 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         self.with_index(f, Place::caller("imap"))
     }
 
-    /// As [`Acc::map`], for a method that is called at a place.
+    /// Like [`Acc::map`], for a method that is called at a place.
     pub(crate) fn mapped<L: Lift>(self, f: impl FnOnce(T::Exp) -> L, place: Place) -> Acc<Array<D, L::Elt>> {
         let inputs = vec![self.described().clone()];
         Acc::<Array<D, L::Elt>>::new(ZipWith { function: lifted(f) }, inputs, place)
     }
 
-    /// As [`Acc::zip_with`], for a method that is called at a place.
+    /// Like [`Acc::zip_with`], for a method that is called at a place.
     pub(crate) fn zipped<U: Elt, L: Lift>(
         &self,
         other: &Acc<Array<D, U>>,
@@ -97,7 +97,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         Acc::<Array<D, L::Elt>>::new(ZipWith { function }, inputs, place)
     }
 
-    /// The array itself, in memory: nothing that uses it computes it again, and nothing before it is written into what
+    /// Materialises the array: its users read it from memory and do not compute it again, and no operation before it is fused with one that
     /// comes after.
     ///
     /// ```
@@ -111,7 +111,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         Self::new(Compute, vec![self.described().clone()], Place::caller("compute"))
     }
 
-    /// As [`Acc::imap`], for a method that is called at a place.
+    /// Like [`Acc::imap`], for a method that is called at a place.
     pub(crate) fn with_index<L: Lift>(
         self,
         f: impl FnOnce(D::Index, T::Exp) -> L,

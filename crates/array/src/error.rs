@@ -1,4 +1,4 @@
-//! What can be wrong with an array program or its data.
+//! Errors of array programs and their data.
 
 use pumice_scalar::{Place, PlacedMessage};
 use std::error::Error as StdError;
@@ -21,11 +21,11 @@ pub enum Error {
     },
     /// A file of elements could not be read or written.
     File {
-        /// What was being done: "read", "map" or "write".
+        /// The action that failed: "read", "map" or "write".
         action: &'static str,
         /// The file's path.
         path: String,
-        /// What is wrong with it, or what the operating system said.
+        /// The fault of the file, or the operating system's message.
         reason: String,
     },
     /// The device that holds the data could not give it.
@@ -48,7 +48,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// The message: it is what a program prints whose `main` returns an error.
+/// Prints the message, because a program whose `main` returns an error prints it by `Debug`.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -56,7 +56,7 @@ impl fmt::Debug for Error {
 }
 
 impl StdError for Error {
-    /// What stands behind the device's error: the message is the device's own already.
+    /// The cause of the device's error: its own message is part of this error's already.
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
             Error::Device(error) => error.source(),
@@ -93,7 +93,7 @@ impl Error {
         }
     }
 
-    /// Returns where the user wrote the operation that it is about, where it is about one. What is wrong with an array of the host has
+    /// Returns the place of the operation in the user's source, if the error is about one. An error about an array of the host has
     /// no place; that of a device's error is known to `pumice::Error`, which this becomes by `?`.
     ///
     /// ```
@@ -121,7 +121,7 @@ impl Error {
         self.place().map(Place::operation)
     }
 
-    /// Returns what to do about it, as a sentence.
+    /// Returns a hint on how to mend it, as a sentence.
     ///
     /// ```
     /// use pumice::prelude::*;

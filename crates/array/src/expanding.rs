@@ -28,8 +28,8 @@ pub fn checked(size: Exp<i64>, place: Place) -> Exp<i64> {
     fits.select(size, Exp::from(0))
 }
 
-/// Where a stretch of a vector with so many elements begins, and how many it has: none if it ends before it begins. One check
-/// is enough for all of them; where it fails, at the first that is not there, there are none. Both are plainly within the vector:
+/// Clamps a stretch to a vector with so many elements: returns its start and length, which is 0 if it ends before it begins. One check
+/// covers all elements. Where it fails, at the first missing one, the length is 0. Both are provably within the vector:
 /// reading its elements takes no further checks, and indices are as narrow as its length allows.
 ///
 /// ```
@@ -84,14 +84,14 @@ fn sizes<T: Elt>(size: impl Fn(T::Exp) -> Exp<i64>) -> impl Fn(&[Term]) -> Term 
     move |source| size(lift::<T>(source)).term()
 }
 
-/// What an expression of an element is once it is in an array.
+/// The expression of an element once it is in an array.
 type Reduced<L> = <<L as Lift>::Elt as Elt>::Exp;
 
 impl<T: Elt> Acc<Vector<T>> {
     /// Replaces each element by `size` others, in order: `get` gives them, from the element and a number from 0 to below
     /// its size.
     ///
-    /// What takes the elements in any order (`permute_pairs`, `histogram`, `count`, a fold whose operator commutes) is fused
+    /// Operations that take the elements in any order (`permute_pairs`, `histogram`, `count`, a fold whose operator commutes) are fused
     /// with the expansion, through maps and filters: then nothing is in memory. Otherwise the host reads how many elements
     /// there are before the rest of the program is planned. A negative size is an error that names this place.
     ///
@@ -121,7 +121,7 @@ impl<T: Elt> Acc<Vector<T>> {
         Acc::from_described(untyped::expanded(self.described(), size, get, types, place))
     }
 
-    /// Reduces what each element is expanded to, as [`Acc::expand`] says, with an associative operator: one result per element.
+    /// Reduces the elements that each element is expanded to, as by [`Acc::expand`], with an associative operator: one result per element.
     /// `initial` stands before the others; where there are none, it is the result.
     ///
     /// ```
@@ -141,7 +141,7 @@ impl<T: Elt> Acc<Vector<T>> {
         self.reduced(size, get, initial.into_exp(), f, None, Place::caller("expand_reduce"))
     }
 
-    /// As [`Acc::expand_reduce`], by the name that Futhark's library has for it: there, the reduction that keeps empty ones.
+    /// Same as [`Acc::expand_reduce`], by the name that Futhark's library has for it: there, the reduction that keeps empty ones.
     ///
     /// ```
     /// use pumice::*;
@@ -160,7 +160,7 @@ impl<T: Elt> Acc<Vector<T>> {
         self.reduced(size, get, initial.into_exp(), f, None, Place::caller("expand_outer_reduce"))
     }
 
-    /// As [`Acc::expand_reduce`], of those that are there: what is combined of them, or nothing where there are none.
+    /// Like [`Acc::expand_reduce`], over the elements that are present: `None` where a source has none.
     ///
     /// ```
     /// use pumice::*;
@@ -219,7 +219,7 @@ impl<T: Elt> Acc<Vector<T>> {
         Acc::from_described(untyped::reduced(source, size, get, combination, U::types(), place))
     }
 
-    /// Replaces each element by what `f` gives for every number of a range: from the first to below the second that
+    /// Replaces each element by the results of `f` for every number of a range: from the first to below the second that
     /// `range` gives for it.
     ///
     /// ```

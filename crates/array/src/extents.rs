@@ -38,7 +38,7 @@ pub enum Extent {
     UpTo(i64),
 }
 
-/// How long a dimension is.
+/// Length of a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Length {
     /// The length, or the most that it can be.
@@ -47,7 +47,7 @@ pub struct Length {
     pub cell: Option<NodeId>,
 }
 
-/// Why extents could not be computed.
+/// The reason why extents could not be computed.
 #[derive(Clone, Debug)]
 pub enum Unplanned {
     /// They do not fit.
@@ -56,7 +56,7 @@ pub enum Unplanned {
     NeedsLength(NodeId),
     /// They depend on the element of an array that has one, which must be read first.
     NeedsValue(NodeId),
-    /// They depend on what a loop or a branch gives, which must be run first.
+    /// They depend on the result of a loop or a branch, which must be run first.
     NeedsRun(NodeId),
     /// They depend on arguments, which are not there yet.
     NeedsArguments,
@@ -69,7 +69,7 @@ impl From<Error> for Unplanned {
 }
 
 impl Unplanned {
-    /// As an error, where nothing can be read first.
+    /// Converts to an error, where nothing can be read first.
     pub(crate) fn into_error(self) -> Error {
         match self {
             Unplanned::Error(error) => error,
@@ -81,7 +81,7 @@ impl Unplanned {
     }
 }
 
-/// What is known of the arrays that an operation's extents depend on.
+/// Facts about the arrays that an operation's extents depend on.
 trait Source {
     /// An extent of an array.
     fn length(&self, array: u64, dimension: u32) -> Option<Length>;
@@ -228,7 +228,7 @@ impl Shapes<'_> {
         Err(self.mistake(format!("extents {from:?} and {to:?} have different numbers of elements")))
     }
 
-    /// How many inputs there are.
+    /// Returns the number of inputs.
     pub fn inputs(&self) -> usize {
         self.inputs.len()
     }
@@ -269,7 +269,7 @@ impl Shapes<'_> {
         self.source.counted().map_or(Extent::UpTo(bound), Extent::Number)
     }
 
-    /// The extents of what is known only when it has been computed: there are none before.
+    /// The extents of a result that are known only when it has been computed: there are none before.
     pub fn after_run(&self) -> Result<Vec<Extent>, Unplanned> {
         Err(self.source.node().map_or(Unplanned::NeedsArguments, Unplanned::NeedsRun))
     }
@@ -291,7 +291,7 @@ fn plain_extent(shape: &Function, dimension: usize) -> Option<Extent> {
     }
 }
 
-/// What functions of extents are evaluated with.
+/// Environment in which functions of extents are evaluated.
 struct Values<'a>(&'a dyn Source);
 
 impl Environment for Values<'_> {
@@ -312,7 +312,7 @@ impl Environment for Values<'_> {
     }
 }
 
-/// What is known when a program is planned.
+/// Facts that are known when a program is planned.
 #[derive(Clone, Default)]
 pub struct Knowledge {
     /// The extents of array arguments, by argument number.
@@ -325,7 +325,7 @@ pub struct Knowledge {
     pub counted: HashMap<NodeId, i64>,
     /// The elements of arrays that have one, where they have been read.
     pub values: HashMap<NodeId, Vec<Constant>>,
-    /// Array arguments that nobody needs after the run, the state of a loop: each may be overwritten by the result that takes its place,
+    /// Array arguments without uses after the run, the state of a loop: each may be overwritten by the result that takes its place,
     /// the first one by the first.
     pub overwritten: Range<u32>,
 }
@@ -452,7 +452,7 @@ impl Extents {
             )));
         }
         self.classes.push(classes);
-        // What was seen to be equal is one class from here on: kernels take one argument for both.
+        // Extents that were found equal are one class from here on: kernels take one argument for both.
         if node.operation.nature() == Nature::Pull && node.operation.listens(0) == Listens::Maps {
             for input in &node.inputs {
                 for dimension in 0..node.rank as u32 {
@@ -531,7 +531,7 @@ impl Extents {
     }
 }
 
-/// What is known of a description's extents while the program is written.
+/// Facts about a description's extents while the program is written.
 struct Writing<'a>(&'a Described);
 
 impl Writing<'_> {

@@ -1,4 +1,4 @@
-//! Reads tests that are files: an array program with cases in the comments before it. Who runs them decides on what.
+//! Reads tests that are files: an array program with cases in the comments before it. The caller chooses the device.
 //!
 //! ```text
 //! // case three numbers          starts a case; what stands before the first one is a case without a name
@@ -20,7 +20,7 @@ use pumice_scalar::{Constant, ScalarType};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How far floats that are compared with `~` may be from what is expected, relative to it.
+/// Largest relative error of floats that are compared with `~`.
 pub const TOLERANCE: f64 = 1e-5;
 
 /// The most scalar arguments that a case may have.
@@ -31,7 +31,7 @@ const MOST_SCALARS: usize = 1 << 10;
 pub struct FileTest {
     /// The program; not verified.
     pub program: ArrayProgram,
-    /// What to run it on.
+    /// The runs of the program.
     pub cases: Vec<Case>,
 }
 
@@ -44,7 +44,7 @@ pub struct Case {
     pub arrays: HashMap<u32, Arc<dyn ArrayData>>,
     /// The scalar arguments, by their numbers; those that are not given are `false`.
     pub scalars: Vec<Constant>,
-    /// What should happen.
+    /// Expected outcome.
     pub expectation: Expectation,
 }
 
@@ -54,10 +54,10 @@ impl std::fmt::Debug for Case {
     }
 }
 
-/// What should happen.
+/// Expected outcome of a case.
 #[derive(Clone)]
 pub enum Expectation {
-    /// These are the results.
+    /// The run gives these results.
     Results(Vec<ExpectedArray>),
     /// The run fails, and the message contains this.
     Error(String),
@@ -71,7 +71,7 @@ impl Default for Expectation {
     }
 }
 
-/// What a result should be.
+/// An expected result.
 #[derive(Clone)]
 pub struct ExpectedArray {
     /// Its extents and elements.
@@ -86,8 +86,8 @@ impl Case {
         matches!(self.expectation, Expectation::Refused(_))
     }
 
-    /// Compares what a run gave, or its error, with what is expected; says how they differ. For a program that should be
-    /// refused, the verifier's error is what a run gave.
+    /// Compares the outcome of a run, its results or its error, with the expected one; describes the difference. For a program that should be
+    /// refused, the outcome is the verifier's error.
     pub fn compare<D: AsRef<dyn ArrayData>>(&self, outcome: Result<&[D], String>) -> Result<(), String> {
         let expected = match (&self.expectation, &outcome) {
             (Expectation::Results(expected), Ok(_)) => expected,
@@ -183,7 +183,7 @@ pub fn read(text: &str, file: &str) -> Result<FileTest, ParseError> {
             draft.directive(&program, &mut cursor, comment).map_err(place)?;
         }
     }
-    // What stands before the first `case` is a case of its own, unless it is nothing.
+    // The lines before the first `case` are a case of their own, unless there are none.
     if cases.len() > 1 && cases.first().is_some_and(|draft| !draft.is_used) {
         cases.remove(0);
     }

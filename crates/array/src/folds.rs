@@ -51,7 +51,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         Acc::<Array<S, T>>::new(Fold { operator, initial }, vec![self.described().clone()], place)
     }
 
-    /// As [`Acc::fold`], from nothing: a row without elements is an error that names this place.
+    /// Like [`Acc::fold`], without an initial value: a row without elements is an error that names this place.
     ///
     /// ```
     /// use pumice::*;
@@ -67,7 +67,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         self.folded(None, f, Place::caller("fold1"))
     }
 
-    /// How many elements of each row fulfil a condition.
+    /// Counts the elements of each row that fulfil a condition.
     ///
     /// ```
     /// use pumice::*;
@@ -332,7 +332,7 @@ impl<D: Shape, T: Float> Acc<Array<D, T>> {
     }
 }
 
-/// Of two numbers with their indices the better one, or the first of equals. A NaN is better than all others.
+/// Returns the better of two numbers with their indices, or the first of equals. A NaN is better than all others.
 pub(crate) fn better_of<T: Number>(
     (x, i): (Exp<T>, Exp<i64>),
     (y, j): (Exp<T>, Exp<i64>),

@@ -1,4 +1,4 @@
-//! Functions of users inside array programs, as users write them: [`foreign`], and what is printed while a program runs.
+//! Functions of users inside array programs, as users write them: [`foreign`], and printing while a program runs.
 
 use crate::acc::Acc;
 use crate::control::Arrays;
@@ -10,11 +10,11 @@ use crate::shape::Shape;
 use pumice_scalar::{Elt, Place};
 use std::sync::Arc;
 
-/// What a function computes of an array on the host, or what `fallback` computes of it, if the function gives nothing: for
-/// libraries that do something better than a program does, for some arrays.
+/// Applies a function of the host to an array. If the function returns `None`, `fallback` computes the result instead. This is for
+/// libraries that do better than a program, for some arrays.
 ///
-/// The array is brought to the host for the function, and its result to the device. The fallback says what the operation means:
-/// whoever has no such function, as a text of the program, uses that.
+/// The array is brought to the host for the function, and its result to the device. The fallback defines the operation's meaning:
+/// a program without the function, such as one read from text, runs the fallback.
 ///
 /// ```
 /// use pumice::{prelude::*, run};
@@ -42,7 +42,7 @@ pub fn foreign<D: Shape, T: Elt, E: Shape, U: Elt>(
     foreign_by(input, None, call, fallback, Place::caller("foreign"))
 }
 
-/// As [`foreign`], by a function of the data, which is in the memory of the device that runs the program if that is of this kind:
+/// Like [`foreign`], by a function of the data, which is in the memory of the device that runs the program if that is of this kind:
 /// for layers that know devices.
 pub fn foreign_by<D: Shape, T: Elt, E: Shape, U: Elt>(
     input: Acc<Array<D, T>>,

@@ -1,4 +1,4 @@
-//! The plans of a program that can be made before it runs, for people who want to read them and for kernels that are compiled
+//! The plans of a program that can be made before it runs, for people to read and for kernels that are compiled
 //! ahead. A run makes its plans one by one ([`Plan::new`]) and relies on none of this.
 
 use crate::error::Error;
@@ -18,8 +18,8 @@ pub struct Foreseen {
     pub plan: Result<Plan, Error>,
 }
 
-/// Plans a program as far as what is known goes. Programs of a loop are planned for the extents of its first round. What
-/// stands behind a loop or a branch is planned if the extents of its arrays do not depend on how it goes on. After a
+/// Plans a program as far as the known facts allow. Programs of a loop are planned for the extents of its first round. The operations
+/// behind a loop or a branch are planned if the extents of its arrays do not depend on how it goes on. After a
 /// plan that reads a length, nothing more is foreseen.
 pub fn foresee(
     program: &CheckedProgram,
@@ -70,7 +70,7 @@ impl Foreseeing<'_> {
             };
             let Some(control) = node.operation.control() else { return Ok(None) };
             let mut results = vec![None; control.programs().len()];
-            // What is run once comes first: the step is given what it gives.
+            // The program that is run once comes first: its results are arguments of the step.
             let once = control.once();
             let others = (0..results.len()).filter(|number| Some(*number) != once);
             for number in once.into_iter().chain(others) {

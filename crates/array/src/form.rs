@@ -3,7 +3,7 @@
 //! An array is a *pull* (a function from index to element, which its consumer writes into its own code), *loose* (a pull
 //! whose elements may be absent, as a filter's), a *push* (a program that hands elements on, to which its consumers listen)
 //! or *manifest* (in memory). A consumer takes the form that its producer has; memory is written only where
-//! - the array is a result, or what an operation takes or gives that has a kernel of its own,
+//! - the array is a result, or an input or result of an operation that has a kernel of its own,
 //! - an index is demanded from a push or a loose array (the elements of a fold, by something that indexes), or
 //! - an array's elements would be computed more than once, and computing one costs more than [`RECOMPUTE`]: writing
 //!   it and reading it back is cheaper. "More than once" is decided by index: however many operations use an array, if
@@ -23,25 +23,25 @@ pub const RECOMPUTE: u32 = 12;
 /// The most reads by index within each other: the fuser writes them out by recursion.
 const MOST_DEEP: u32 = 8;
 
-/// How an array's elements come about.
+/// Form of an array: how its elements are computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// They are there before the program runs.
+    /// They exist before the program runs.
     Given,
-    /// By a kernel of the operation's own.
+    /// A kernel of the operation's own computes them.
     Alone,
-    /// By a function of the index.
+    /// A function of the index computes them.
     Pull,
-    /// By a function of the index of another array, which tells for each element whether it is there.
+    /// A function of the index of another array computes them, and tells for each element whether it is there.
     Loose {
         /// The array that is filtered.
         space: NodeId,
     },
-    /// They are handed on by a producer.
+    /// A producer hands them on.
     Push {
         /// The operation that hands them on.
         producer: NodeId,
-        /// The operations that listen to it and hand on what it becomes, up to this one.
+        /// The operations that listen to it and hand its elements on, changed, up to this one.
         stages: Vec<NodeId>,
     },
 }
@@ -53,7 +53,7 @@ pub struct Forms {
     forms: HashMap<NodeId, (Form, Option<InMemory>)>,
 }
 
-/// Where an element is demanded: in which array's kernel, and along which path of index functions.
+/// A use of an element: the array whose kernel needs it, and the path of index functions to it.
 type Demand = (NodeId, u64);
 
 impl Forms {
@@ -112,7 +112,7 @@ pub(crate) fn in_memory(program: &ArrayProgram, fuse: bool) -> HashSet<NodeId> {
     deciding.manifest().into_iter().filter_map(|(id, why)| why.map(|_| id)).collect()
 }
 
-/// How an array would exist if nobody needed it in memory.
+/// Form that an array would have if nothing needed it in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// In memory.
@@ -172,7 +172,7 @@ impl Deciding<'_> {
                 continue;
             }
             if let (Kind::Push(producer, true), true) = (kind, in_memory) {
-                // Placing what comes loose takes an even producer: memory.
+                // Placing loose elements takes a producer that hands them on evenly: memory.
                 must_exist.entry(producer).or_insert(InMemory::Loose { by: node.place });
             }
             for (position, input) in node.inputs.iter().enumerate() {
@@ -206,7 +206,7 @@ impl Deciding<'_> {
                 must_exist.entry(cell).or_insert(InMemory::Length { by: node.place });
             }
             for read in node.reads() {
-                // Mostly nobody knows how often an element is read.
+                // The number of reads of an element is mostly unknown.
                 let is_cheap = cost[&read] <= RECOMPUTE || node.operation.reads_once();
                 if kinds[&read] != Kind::Pull || !is_cheap || depths[&read] >= MOST_DEEP {
                     let (by, cost) = (node.place, cost[&read]);
@@ -253,7 +253,7 @@ impl Deciding<'_> {
         let is_loose = |producer: NodeId| self.program.node(producer).operation.hands_on_loose();
         for node in self.program.nodes() {
             let of = |input: &NodeId| match kinds.get(input).copied().unwrap_or(Kind::Stored) {
-                // Who else needs it finds it in memory, or hears it too.
+                // Other uses find it in memory, or hear it too.
                 Kind::Push(producer, _) if uses.get(input) != Some(&1) && !is_loose(producer) => Kind::Stored,
                 kind => kind,
             };
@@ -278,7 +278,7 @@ impl Deciding<'_> {
         kinds
     }
 
-    /// What computing one element costs if everything before it is fused.
+    /// Returns the cost of one element of each array if everything before it is fused.
     fn costs(&self) -> HashMap<NodeId, u32> {
         const LOAD: u32 = 4;
         let mut costs: HashMap<NodeId, u32> = HashMap::new();
@@ -295,7 +295,7 @@ impl Deciding<'_> {
         costs
     }
 
-    /// How many reads by index are within each other in an array's element if everything before it is fused.
+    /// Returns, for each array, the nesting depth of reads by index in an element if everything before it is fused.
     fn depths(&self) -> HashMap<NodeId, u32> {
         let mut depths: HashMap<NodeId, u32> = HashMap::new();
         for node in self.program.nodes() {
@@ -419,7 +419,7 @@ fn followed(node: &Node, of: impl Fn(&NodeId) -> Kind) -> Kind {
     }
 }
 
-/// The path of an index (as a hash) through an operation: only what changes the index counts.
+/// The path of an index (as a hash) through an operation: only changes of the index count.
 fn along(path: u64, node: &Node) -> u64 {
     let keeps = node.operation.nature() == Nature::Loose || node.operation.listens(0) == Listens::Maps;
     if keeps {

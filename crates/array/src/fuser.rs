@@ -49,7 +49,7 @@ impl Element {
 /// A function that computes elements.
 #[derive(Clone, Debug)]
 pub struct Elements {
-    /// From an index (how it is given depends on who asked) to a flag, if the array is loose, and the scalars.
+    /// From an index (in the form that the caller asked for) to a flag, if the array is loose, and the scalars.
     pub function: Function,
     /// Whether the first result tells if the element is there.
     pub loose: bool,
@@ -125,7 +125,7 @@ impl<'a> Fuser<'a> {
         })
     }
 
-    /// As [`Fuser::linear`], but read from memory if it is there.
+    /// Like [`Fuser::linear`], but reads from memory if the array is there.
     pub fn linear_of_input(&self, node: NodeId) -> Elements {
         match self.forms.is_manifest(node) {
             true => self.elements(node, vec![self.extents.size(node)], |index| {
@@ -140,7 +140,7 @@ impl<'a> Fuser<'a> {
         self.by_rows(node, self.space(node), |index| self.compute(node, index))
     }
 
-    /// As [`Fuser::rows`], but read from memory if it is there.
+    /// Like [`Fuser::rows`], but reads from memory if the array is there.
     pub fn rows_of_input(&self, node: NodeId) -> Elements {
         match self.forms.is_manifest(node) {
             true => self.by_rows(node, node, |index| self.load(node, index, false).into()),
@@ -172,7 +172,7 @@ impl<'a> Fuser<'a> {
         self.elements(node, self.extents.bounds(self.space(node)), |index| self.compute(node, index))
     }
 
-    /// As [`Fuser::indexed`], but read from memory if it is there.
+    /// Like [`Fuser::indexed`], but reads from memory if the array is there.
     pub fn indexed_of_input(&self, node: NodeId) -> Elements {
         match self.forms.is_manifest(node) {
             true => {
@@ -205,7 +205,7 @@ impl<'a> Fuser<'a> {
         Elements { function, loose: loose.get() }
     }
 
-    /// What becomes of an element of a push on its way through operations that listen to it: from its index, row by row,
+    /// Composes the operations that an element of a push passes through: from its index, row by row,
     /// and its scalars to the index in the last operation's result, a flag if it may be dropped, and the scalars.
     pub fn stages(&self, producer: NodeId, stages: &[NodeId]) -> Elements {
         let types = [&[ScalarType::I64][..], &self.program.node(producer).types].concat();
@@ -238,10 +238,10 @@ impl<'a> Fuser<'a> {
         Elements { function, loose: loose.get() }
     }
 
-    /// Where an element of an array is combined into another one, by an operation's function of its index and scalars:
-    /// from the number of its index in `space` and its scalars to whether it goes anywhere, the number of its target, and what
-    /// is combined there. The index of an element of a loose array is none of its array's, and is not asked for. An index that is out of bounds in some dimension is recorded
-    /// here; that the number is one of the target's is for the caller to check.
+    /// The target of an element that is combined into another array, by an operation's function of its index and scalars:
+    /// from the number of its index in `space` and its scalars to whether it has a target, the number of the target, and the value
+    /// to combine there. An element of a loose array has no index in its array, and none is asked for. An index out of bounds in some dimension is
+    /// recorded here; the caller checks that the number is one of the target's.
     pub fn target(
         &self,
         node: &Node,
@@ -437,7 +437,7 @@ impl<'a> Fuser<'a> {
         values.pop().unwrap_or_else(|| Element::from(Vec::new()))
     }
 
-    /// What is to be done for an element that is not in memory.
+    /// Pushes the tasks that compute an element that is not in memory.
     fn expand(&self, node: &Node, index: Vec<Term>, guarded: bool, tasks: &mut Vec<Task>) {
         let Demand { elements, guard } = node.operation.demand(self, node, &index);
         let guard = guard.filter(|guard| guard.constant().is_none());
@@ -467,7 +467,7 @@ impl<'a> Fuser<'a> {
             low >= 0 && length.is_some_and(|length| high < length.bound.into())
         };
         let proved: Vec<bool> = index.iter().enumerate().map(is_proved).collect();
-        // Without a failure, what one part of an index is must not decide whether another one is computed, which may fail.
+        // Without a failure site, one part of an index must not decide whether another one is computed, which may fail.
         let together = site.is_none() && proved.contains(&false);
         for (dimension, part) in index.iter().enumerate() {
             if proved[dimension] && !together {
@@ -522,7 +522,7 @@ pub fn zeros(like: &[Term]) -> Vec<Term> {
     like.iter().map(|term| Constant::zero(term.ty()).into()).collect()
 }
 
-/// How many rows an array has and how long they are.
+/// Returns the number of rows of an array, and their length.
 pub fn rows_and_columns(extents: &[i64]) -> (i64, i64) {
     match extents.split_last() {
         Some((columns, outer)) => (outer.iter().product(), *columns),

@@ -37,7 +37,7 @@ pub enum InMemory {
         /// Instructions, roughly, that an element takes.
         cost: u32,
     },
-    /// An operation reads elements by an index that it computes, and nobody knows how often.
+    /// An operation reads elements by an index that it computes, and the number of reads is unknown.
     Indexed {
         /// That operation.
         by: Place,

@@ -35,7 +35,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         self.element(&index.into_terms(), Some(site))
     }
 
-    /// As [`Acc::at`], or nothing where the array does not have the index.
+    /// Like [`Acc::at`], but `None` where the index is out of bounds.
     ///
     /// ```
     /// use pumice::*;
@@ -73,8 +73,8 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         indices.mapped(|index| self.element(&index.terms(), Some(site)), place)
     }
 
-    /// The elements at these indices where a condition holds, and those of `otherwise` elsewhere; what an index is there is of no
-    /// consequence.
+    /// The elements at these indices where a condition holds, and those of `otherwise` elsewhere. An index for which it does not hold may be
+    /// out of bounds.
     ///
     /// ```
     /// use pumice::*;

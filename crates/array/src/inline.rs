@@ -1,9 +1,9 @@
 //! A program inside another one: its operations are described once more, over arrays and scalars of the caller.
 //!
-//! What comes out is a description like any other, so planning sees one program and fuses across the call. Operations keep the
+//! The result is a description like any other, so planning sees one program and fuses across the call. Operations keep the
 //! places where they were written, and arrays that the program holds are shared. Programs of loops and branches see no
 //! scalars but arguments, and the caller's scalar may be computed from its arrays: so these programs are described once more
-//! too, and closed again over what they take from outside.
+//! too, and closed again over the arrays that they take from outside.
 
 use crate::described::{Described, remember};
 use crate::loops::Outside;
@@ -15,7 +15,7 @@ use pumice_scalar::{ElementOf, Exp, Node as ScalarNode, Place, ScalarType, Term,
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What the parameters of a called program stand for in its caller, by their numbers.
+/// Arguments of a call of a program by another, by the numbers of the parameters.
 #[derive(Clone, Default)]
 pub struct Passed {
     /// The arrays.
@@ -33,7 +33,7 @@ impl CheckedProgram {
 }
 
 impl Described {
-    /// An array that does not exist: whatever program uses it is refused with this message and place.
+    /// An array that does not exist: any program that uses it is refused with this message and place.
     pub fn mistaken(message: &str, rank: usize, types: Vec<ScalarType>, place: Place) -> Arc<Described> {
         let function = function(&[], |_| types.iter().map(|ty| Term::invalid(*ty, message)).collect());
         Described::new(ZipWith { function }, Vec::new(), rank, types, place)
@@ -72,7 +72,7 @@ fn describe_node(node: &Node, before: &[Arc<Described>], passed: &Passed) -> Arc
                 scalars: passed.scalars.clone(),
             };
             let mut outside = Outside::new(parameters);
-            // What is run once before a loop becomes a part of its step again.
+            // The program that is run once before a loop becomes a part of its step again.
             let (once, all) = (control.once(), control.programs());
             let programs = (0..).zip(all).filter(|(number, _)| Some(*number) != once).map(|(_, program)| {
                 let mut inner = inner.clone();

@@ -1,6 +1,6 @@
-//! The array interpreter: what a program means, computed operation by operation with no fusion and no kernels.
+//! The array interpreter: computes a program operation by operation, with no fusion and no kernels, and so defines its meaning.
 //!
-//! It is the specification that devices are tested against, and slow. What each operation means is in its file.
+//! It is the specification that devices are tested against, and slow. The meaning of each operation is in its file.
 
 use crate::control::{Arrays, Control};
 use crate::data::{ArrayData, HostData, whole_columns};
@@ -58,13 +58,13 @@ pub fn interpret(
     Ok(program.results().iter().map(|id| interpreter.data(program, *id)).collect())
 }
 
-/// What the interpreter has computed so far.
+/// State of the interpreter: the arrays computed so far.
 pub struct Interpreter<'a> {
     extents: Extents,
     scalars: &'a [Constant],
     arrays: &'a HashMap<u32, Arc<dyn ArrayData>>,
     values: Vec<Elements>,
-    /// What loops and branches have given.
+    /// Results of loops and branches.
     computed: HashMap<NodeId, Arc<dyn ArrayData>>,
 }
 

@@ -65,7 +65,7 @@ impl<T: Into<Json>> From<Option<T>> for Json {
 }
 
 impl Json {
-    /// A list of what an iterator gives.
+    /// A list of the values of an iterator.
     ///
     /// ```
     /// use pumice_array::Json;

@@ -1,7 +1,7 @@
 //! The array language: collective operations over shaped arrays, from the user's program to a plan of kernels.
 //!
 //! [`Acc`] is how users write it, [`ArrayProgram`] is the same as data and [`CheckedProgram`] the same verified; [`Forms`]
-//! decides what is fused, [`Plan`] is what a runtime executes, and [`interpret`] says what it all means. An [`Operation`] is
+//! decides what is fused, [`Plan`] is executed by a runtime, and [`interpret`] defines the meaning of programs. An [`Operation`] is
 //! a file in [`operations`]. This layer builds kernels with the kernel language; it knows no device.
 
 mod acc;

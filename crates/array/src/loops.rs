@@ -1,8 +1,8 @@
 //! Loops and branches over arrays, as users write them.
 //!
-//! Their functions are called once, while the program is written. What a function describes itself is part of its program;
-//! arrays that were described before it was called are outside, and are further inputs of the loop or branch. Where an array is
-//! computed that no round changes, or that only one side of a branch needs, is for planning to decide (`passes/float.rs`).
+//! Their functions are called once, while the program is written. The arrays that a function describes itself are part of its program;
+//! arrays that were described before it was called are outside, and are further inputs of the loop or branch. Planning decides where an
+//! array is computed that no round changes, or that only one side of a branch needs (`passes/float.rs`).
 
 use crate::acc::Acc;
 use crate::create::unit_at;
@@ -16,7 +16,7 @@ use pumice_scalar::{Elt, Exp, Place};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What a loop carries and a branch gives: an array, or a tuple of two to four, of any ranks and element types.
+/// The state of a loop or the result of a branch: an array, or a tuple of two to four, of any ranks and element types.
 ///
 /// ```
 /// use pumice::{AccTuple, prelude::*, run};
@@ -43,7 +43,7 @@ impl<D: Shape, T: Elt> AccTuple for Acc<Array<D, T>> {
     }
 }
 
-/// Of front ends that have no types of Rust: any number of arrays.
+/// Any number of arrays, for front ends without types of Rust.
 #[diagnostic::do_not_recommend]
 impl AccTuple for Vec<Arc<Described>> {
     fn map_described(&self, f: &mut dyn FnMut(&Arc<Described>) -> Arc<Described>) -> Self {
@@ -69,8 +69,8 @@ tuples!(A B C D);
 /// Makes `next` of the state again and again, as long as `condition` holds for it; gives the state for which it does not. The
 /// state is an array or a tuple of up to four, whose extents may change from round to round.
 ///
-/// Both functions describe programs and are called once. They may use arrays from outside. What does not depend on the state is
-/// computed once, wherever it is described, and what `next` describes not at all if there is no round. The state stays on the device.
+/// Both functions describe programs and are called once. They may use arrays from outside. A loop invariant is computed once, wherever
+/// it is described. If there is no round, the arrays that `next` describes are not computed at all. The state stays on the device.
 /// Where its arrays fit one block and keep their extents, and the functions consist of maps, folds, scans and the like, the whole loop is
 /// one kernel, which runs to its end once it has begun, or to the deadline if there is one. On CUDA a loop whose arrays keep their extents
 /// is a graph, which goes on without the host too. Otherwise the host reads the condition in every round. `explain` says which loops are
@@ -115,7 +115,7 @@ pub fn iterate<S: AccTuple>(rounds: impl Into<Exp<i64>>, initial: S, next: impl 
     iterate_at(Place::caller("iterate"), rounds.into(), initial, next)
 }
 
-/// As [`iterate`], where `next` is also given the number of the round, from 0 on.
+/// Like [`iterate`], but `next` is also given the number of the round, from 0 on.
 ///
 /// ```
 /// use pumice::{prelude::*, run};
@@ -138,7 +138,7 @@ pub fn iterate_numbered<S: AccTuple>(
     iterate_at(place, rounds.into(), (unit_at(place, 0i64), initial), next).1
 }
 
-/// As [`iterate`], of a loop that is written at a place of a front end's own files.
+/// Like [`iterate`], for a loop that is written at a place of a front end's own files.
 ///
 /// ```
 /// use pumice_array::{Acc, Vector, enum_from, iterate_at};
@@ -159,10 +159,10 @@ pub fn iterate_at<S: AccTuple>(place: Place, rounds: Exp<i64>, initial: S, next:
     given(&initial, Repeat::new(before.len(), step), inputs, place)
 }
 
-/// What `then` gives if the condition holds, and what `otherwise` gives if not: an array, or a tuple of up to four. Only that side
+/// Runs `then` if the condition holds, and `otherwise` if not; returns an array, or a tuple of up to four. Only that side
 /// is run. The extents may differ.
 ///
-/// Both functions describe programs and are called once. They may use arrays from outside. What only one side needs is computed only
+/// Both functions describe programs and are called once. They may use arrays from outside. An array that only one side needs is computed only
 /// if that side is run, wherever it is described.
 ///
 /// ```
@@ -185,7 +185,7 @@ pub fn acond<S: AccTuple>(
     acond_at(Place::caller("acond"), condition, then, otherwise)
 }
 
-/// As [`acond`], of a branch that is written at a place of a front end's own files.
+/// Like [`acond`], for a branch that is written at a place of a front end's own files.
 ///
 /// ```
 /// use pumice_array::{acond_at, fill, unit};
@@ -207,7 +207,7 @@ pub fn acond_at<S: AccTuple>(
     given(&then, Branch::new(first, second), outside.arrays, place)
 }
 
-/// As [`awhile`], of a loop that is written at a place of a front end's own files.
+/// Like [`awhile`], for a loop that is written at a place of a front end's own files.
 ///
 /// ```
 /// use pumice_array::{Acc, Scalar, awhile_at, unit};
@@ -234,7 +234,7 @@ pub fn awhile_at<S: AccTuple>(
     given(&initial, While::new(before.len(), condition, step), inputs, place)
 }
 
-/// What stands for the arrays of a state in the functions of a loop.
+/// Returns placeholders for the arrays of a state in the functions of a loop.
 fn parameters_of(state: &[Arc<Described>], place: Place) -> Vec<Arc<Described>> {
     let parameter = |array: &Arc<Described>| {
         Described::new(Parameter, Vec::new(), array.rank(), array.types().to_vec(), place.named("state"))
@@ -276,9 +276,9 @@ fn given<S: AccTuple>(like: &S, operation: impl Operation, inputs: Vec<Arc<Descr
 
 /// The arrays that programs of a loop or branch take from outside, by their numbers as arguments.
 pub(crate) struct Outside {
-    /// What is described from here on belongs to the programs.
+    /// Descriptions with this number or a larger one belong to the programs.
     first_inside: u64,
-    /// Them.
+    /// The arrays from outside.
     pub arrays: Vec<Arc<Described>>,
     numbers: HashMap<u64, u32>,
 }

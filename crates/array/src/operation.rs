@@ -1,7 +1,7 @@
-//! What an operation of the array language is: everything that the layers ask of one, in one trait.
+//! Operations of the array language: everything that the layers ask of one, in one trait.
 //!
-//! An operation is a file under [`crate::operations`]. It says how its text begins, what its signature is, how large its
-//! result is, in which form it exists, what it costs, how it is computed and what it means. Nothing outside of that file
+//! An operation is a file under [`crate::operations`]. It has the operation's keyword, signature, result extents,
+//! form, cost, lowering and meaning. Nothing outside of that file
 //! asks which operation it is.
 
 use crate::control::{ArrayType, Control};
@@ -49,12 +49,12 @@ pub trait Operation: Send + Sync + 'static {
         None
     }
 
-    /// Which of the arrays that its input, a loop or a branch, gives it stands for, if it is one of those.
+    /// Position of its array among the results of its input, a loop or a branch; `None` for other operations.
     fn picks(&self) -> Option<usize> {
         None
     }
 
-    /// Whether keyword, attributes, functions, programs and what is given say all there is to it: two that have the same are
+    /// Whether keyword, attributes, functions, programs and given array determine the operation: two that agree in these are
     /// the same.
     fn is_said_by_text(&self) -> bool {
         true
@@ -69,7 +69,7 @@ pub trait Operation: Send + Sync + 'static {
     /// The form in which its result exists by itself.
     fn nature(&self) -> Nature;
 
-    /// What it can do with an input that is handed on element by element instead of being in memory.
+    /// The use that it can make of an input that is handed on element by element instead of being in memory.
     fn listens(&self, _input: usize) -> Listens {
         Listens::No
     }
@@ -84,7 +84,7 @@ pub trait Operation: Send + Sync + 'static {
         self.listens(input) == Listens::Gathers
     }
 
-    /// Whether its result is in memory, whoever uses it.
+    /// Whether its result is always in memory, independent of its uses.
     fn is_in_memory(&self) -> bool {
         false
     }
@@ -100,7 +100,7 @@ pub trait Operation: Send + Sync + 'static {
         false
     }
 
-    /// How many elements an expansion makes of one, and which, if it is one and can do so where an element is heard: it
+    /// The functions of an expansion that can run where an element is heard: the number of elements made of one, and each of them. See
     /// [`Listens::Expands`].
     fn expands(&self) -> Option<(&Function, &Function)> {
         None
@@ -132,8 +132,8 @@ pub trait Operation: Send + Sync + 'static {
         false
     }
 
-    /// What it does around the kernels of a producer that it hears ([`Operation::gathered`]). There is one entry for this operation,
-    /// or several of the same keyword; each has those who listen to its result.
+    /// The steps around the kernels of a producer that it hears ([`Operation::gathered`]). There is one entry for this operation,
+    /// or several of the same keyword; each has the listeners to its result.
     fn hear<'a>(
         &'a self,
         _lowering: &'a Lowering<'a>,
@@ -171,14 +171,14 @@ pub trait Operation: Send + Sync + 'static {
         index
     }
 
-    /// What a producer of elements must have in common with others to be computed by one kernel with them; see
+    /// Key of a producer of elements: those with equal keys can be computed by one kernel; see
     /// [`Operation::produce`].
     fn shares(&self, _lowering: &Lowering<'_>, _node: &Node) -> Option<Vec<i64>> {
         None
     }
 
     /// The steps that compute the elements of a push and hand them to listeners. There is one entry for this operation,
-    /// or several of the same keyword that share what [`Operation::shares`] says.
+    /// or several of the same keyword with an equal key ([`Operation::shares`]).
     fn produce(&self, _lowering: &Lowering<'_>, _group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
         Err(Error::Program(format!("nothing produces the elements of `{}`", self.keyword()).into()))
     }
@@ -222,7 +222,7 @@ pub enum Nature {
     Push,
 }
 
-/// What an operation does with an input that comes element by element.
+/// The use that an operation makes of an input that comes element by element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listens {
     /// Nothing: it needs an index of its own choice.
@@ -240,7 +240,7 @@ pub enum Listens {
 /// The elements of inputs that an element of a pull is made of.
 #[derive(Default)]
 pub struct Demand {
-    /// Which elements: the number of the input, and the index in it.
+    /// The elements that are read: the number of the input, and the index in it.
     pub elements: Vec<(usize, Vec<Term>)>,
     /// Where this is false, nothing is read and the element is zero.
     pub guard: Option<Term>,

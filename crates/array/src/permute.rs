@@ -12,7 +12,7 @@ fn operator<T: Elt>(combine: impl FnOnce(T::Exp, T::Exp) -> T::Exp) -> Function 
 }
 
 impl<D: Shape, S: Elt> Acc<Array<D, S>> {
-    /// The defaults, into which what `target` makes of each element and its index is combined.
+    /// Combines into the defaults the values that `target` computes from each element and its index.
     pub(crate) fn combined<E: Shape, T: Elt>(
         self,
         combine: impl FnOnce(T::Exp, T::Exp) -> T::Exp,
@@ -28,7 +28,7 @@ impl<D: Shape, S: Elt> Acc<Array<D, S>> {
 
     /// Combines every element into an array of defaults, at the index that `target` gives for its own index.
     ///
-    /// `combine` is given the element and what is at its target by then. It must be associative and commutative, because
+    /// `combine` is given the element and the current value at its target. It must be associative and commutative, because
     /// elements come in any order; sums of floats may so differ in their last bits from run to run. `target` gives an index,
     /// or an `Option` of one: elements that have none are left out. An index that the defaults do not have is an error that
     /// names this place.
@@ -81,7 +81,7 @@ impl<D: Shape, S: Elt> Acc<Array<D, S>> {
         pairs.combined(|new, _| new, defaults, |_, (target, value)| (target.into(), value), place)
     }
 
-    /// As [`Acc::scatter`], of the elements that fulfil a condition.
+    /// Like [`Acc::scatter`], of the elements that fulfil a condition.
     ///
     /// ```
     /// use pumice::*;
@@ -122,7 +122,7 @@ impl<D: Shape, S: Elt> Acc<Array<D, S>> {
         self.histogram_at(bins.into_extent(), bin, Place::caller("histogram"))
     }
 
-    /// As [`Acc::histogram`], for a method that is called at a place.
+    /// Like [`Acc::histogram`], for a method that is called at a place.
     pub(crate) fn histogram_at<I: Into<OptionExp<Exp<i64>>>>(
         self,
         bins: Exp<i64>,
@@ -138,7 +138,7 @@ impl<D: Shape, S: Elt> Acc<Array<D, S>> {
 }
 
 impl<D: Shape, I: Elt, T: Elt> Acc<Array<D, (I, T)>> {
-    /// As [`Acc::permute`], of an array that holds the targets beside the elements: pairs of an index, or an `Option` of
+    /// Like [`Acc::permute`], of an array that holds the targets beside the elements: pairs of an index, or an `Option` of
     /// one, and a value.
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! What a runtime executes: buffers, launches and their arguments, for actual extents.
+//! Plans, which a runtime executes: buffers, launches and their arguments, for actual extents.
 //!
 //! A plan is data. It is made anew for other extents, but its kernels take extents as arguments, so the kernels of two
 //! plans of one program are mostly the same.
@@ -31,12 +31,12 @@ use std::sync::Arc;
 pub struct Buffer {
     /// The type of its elements.
     pub ty: ScalarType,
-    /// How many there are.
+    /// Number of its elements.
     pub length: usize,
 }
 
 impl Buffer {
-    /// The bytes that it takes; as many as can be said, where there are more, which no device has.
+    /// Returns its size in bytes. The size saturates, at a number of bytes that no device has.
     pub fn bytes(&self) -> usize {
         self.ty.bytes().saturating_mul(self.length)
     }
@@ -73,7 +73,7 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// How many blocks run. That depends on extents only, and those are constants of the plan.
+    /// Returns the number of blocks. It depends on extents only, and those are constants of the plan.
     pub fn blocks(&self) -> Result<u64, Error> {
         let values = self.arguments.iter().zip(&self.program.params);
         let scalars = values.filter_map(|(argument, param)| match (argument, param) {
@@ -116,7 +116,7 @@ pub enum Step {
 pub struct Input {
     /// The node that brings it, or that has computed it before.
     pub node: NodeId,
-    /// What the user calls it, and where they wrote it.
+    /// The operation's name for users, and the place where they wrote it.
     pub place: Place,
     /// Its buffers, one for each scalar type.
     pub buffers: Vec<usize>,
@@ -135,7 +135,7 @@ pub struct PlanOptions {
     pub small_loops: bool,
     /// Whether arrays are moved out of loops that do not change them, and into the side of a branch that alone needs them.
     pub float: bool,
-    /// Whether what a round of a loop gives is written over what it was given, where every element is read only where it is written.
+    /// Whether a round of a loop writes its results over its inputs, where every element is read only where it is written.
     pub overwrite: bool,
     /// Whether neighbouring accesses become wide ones, where the device has them.
     pub vectorise: bool,
@@ -147,9 +147,9 @@ pub struct PlanOptions {
     /// Bytes up to which memory is allocated for an array of which only the device knows how long it is; beyond, its
     /// elements are counted first, and the count is read.
     pub most_unread: u64,
-    /// How elements are combined at an index, where their operator allows that; otherwise it is chosen.
+    /// Way of combining elements at an index, where their operator allows it; chosen if `None`.
     pub combine: Option<Combine>,
-    /// Who takes the elements of a source of an expansion, where the device can do it so; otherwise it is chosen.
+    /// Execution scope that takes the elements of a source of an expansion, where the device allows it; chosen if `None`.
     pub division: Option<Division>,
     /// Skeletons in place of ours.
     pub skeletons: Skeletons,
@@ -178,7 +178,7 @@ impl Default for PlanOptions {
 /// An array that a plan computes.
 #[derive(Clone, Debug)]
 pub struct ResultArray {
-    /// What the user calls it, and where they wrote it.
+    /// The operation's name for users, and the place where they wrote it.
     pub place: Place,
     /// Its extents, or the most that they can be.
     pub extents: Vec<usize>,
@@ -201,7 +201,7 @@ pub struct Plan {
     reads: Option<Read>,
 }
 
-/// What must be known before a program can be planned to its end, when a plan's results have been computed.
+/// A fact that the host must read from a plan's results before the rest of the program can be planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
     /// The result is this array, and its extents are to be read.
@@ -214,23 +214,23 @@ pub enum Read {
     Run {
         /// The loop or branch.
         control: NodeId,
-        /// What the user calls it, and where they wrote it.
+        /// The operation's name for users, and the place where they wrote it.
         place: Place,
         /// Why a loop is not one kernel of this plan.
         by_host: Option<Reason>,
     },
     /// The results are the inputs of this loop, whose checks must have held before it is planned: on zeros it might not end.
     Inputs(NodeId),
-    /// The results are what this loop gives, which is part of this plan; see [`ArrayProgram::given_by`].
+    /// The results are those of this loop, which is part of this plan; see [`ArrayProgram::given_by`].
     ///
     /// [`ArrayProgram::given_by`]: crate::ArrayProgram::given_by
     Given(NodeId),
 }
 
 impl Plan {
-    /// Plans the computation of a program's results, given what is known of its arguments. If a length that only the
+    /// Plans the computation of a program's results, given the known facts about its arguments. If a length that only the
     /// device knows must be read first, or a loop or a branch is to be run, the plan ends there ([`Plan::reads`]), and
-    /// another one is made with what is known then. Loops that fit one block are kernels of the plan.
+    /// another one is made with the facts known then. Loops that fit one block are kernels of the plan.
     pub fn new(
         program: &CheckedProgram,
         profile: &Profile,
@@ -238,7 +238,7 @@ impl Plan {
         options: &PlanOptions,
     ) -> Result<Plan, Error> {
         let mut plan = Plan::as_far_as_known(program, profile, knowledge, options)?;
-        // What is planned later may need the arguments.
+        // Plans that follow may need the arguments.
         if options.overwrite && plan.reads.is_none() {
             overwrite::over_arguments(&mut plan, program, &knowledge.overwritten);
         }
@@ -298,7 +298,7 @@ impl Plan {
             break Plan { reads: plan.reads.or(Some(run)), ..plan };
         };
         match (plan.reads, first) {
-            // Of a plan that is not the last one nothing is left but what it reads. A loop is run once.
+            // Only the arrays that are read remain of a plan that is not the last one. A loop is run once.
             (Some(_), Some(control)) => {
                 let given: Vec<NodeId> = fitted.given_by(control).map(|(id, _)| id).collect();
                 let plan = Plan::as_far_as_known(&fitted.giving(&given), profile, knowledge, options)?;
@@ -345,7 +345,7 @@ impl Plan {
         Planner { program, profile, options, knowledge, extents, forms: &forms }.plan()
     }
 
-    /// What is to be read when the steps have been executed, before the rest of the program is planned.
+    /// Returns the fact that the host reads after the steps, before the rest of the program is planned.
     pub fn reads(&self) -> Option<Read> {
         self.reads
     }
@@ -360,7 +360,7 @@ impl Plan {
         &self.inputs
     }
 
-    /// What to do, in order.
+    /// Returns the steps, in order.
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
@@ -370,7 +370,7 @@ impl Plan {
         &self.results
     }
 
-    /// Where it can fail: a failure's code is one more than an index into these.
+    /// Returns the places where it can fail: a failure's code is one more than an index into these.
     pub fn sites(&self) -> &[Site] {
         &self.sites
     }

@@ -13,8 +13,8 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     ///
     /// `initial` stands before these, once, and is the result where there are none. Arrays of more than two dimensions hold
     /// matrices in the innermost two, and are multiplied pair by pair; their outer extents are the same. Shapes that do not fit
-    /// are an error that names this place. What is done to the elements of either side before, and to those of the result
-    /// after, is part of the same kernel, unless it costs much; a transposed side costs nothing.
+    /// are an error that names this place. Operations on the elements of either side before, and on those of the result
+    /// after, are part of the same kernel, unless they cost much; a transposed side costs nothing.
     ///
     /// ```
     /// use pumice::*;

@@ -22,7 +22,7 @@ pub struct NodeId(pub u32);
 pub struct Node {
     /// Its number.
     pub id: NodeId,
-    /// What it does.
+    /// The operation.
     pub operation: Arc<dyn Operation>,
     /// The arrays whose elements it reads.
     pub inputs: Vec<NodeId>,
@@ -30,7 +30,7 @@ pub struct Node {
     pub rank: usize,
     /// The scalar types of an element of its result.
     pub types: Vec<ScalarType>,
-    /// What the user calls it, and where they wrote it.
+    /// The operation's name for users, and the place where they wrote it.
     pub place: Place,
 }
 
@@ -105,7 +105,7 @@ impl ArrayProgram {
         self.add_shared(Arc::new(operation), inputs.to_vec(), rank, types.to_vec(), place)
     }
 
-    /// As [`ArrayProgram::add`].
+    /// Like [`ArrayProgram::add`], with a shared operation.
     pub fn add_shared(
         &mut self,
         operation: Arc<dyn Operation>,
@@ -124,7 +124,7 @@ impl ArrayProgram {
         self.results.push(result);
     }
 
-    /// The program whose results these descriptions are: what they need, inputs and mentioned arrays before their users.
+    /// The program whose results are these descriptions: the arrays that they need, inputs and mentioned arrays before their users.
     ///
     /// Outside of all scopes this ends the description of a program: arrays that were described for it and of which there are only
     /// expressions are forgotten.
@@ -134,7 +134,7 @@ impl ArrayProgram {
         program
     }
 
-    /// As [`ArrayProgram::of`], where arrays that are `outside`, and what they need, are arguments with these numbers.
+    /// Like [`ArrayProgram::of`], where arrays that are `outside`, and the arrays that those need, are arguments with these numbers.
     pub(crate) fn within(
         roots: &[Arc<Described>],
         mut outside: impl FnMut(&Arc<Described>) -> Option<u32>,
@@ -181,7 +181,7 @@ impl ArrayProgram {
     /// Makes these arrays the results.
     pub(crate) fn replace_results(&mut self, results: &[NodeId]) {
         self.results = results.to_vec();
-        // What comes after them is not needed, and may not be possible to plan yet.
+        // Nodes after them are not needed, and may not be possible to plan yet.
         let last = results.iter().map(|result| result.0 as usize).max();
         self.nodes.truncate(last.map_or(0, |last| last + 1));
     }
@@ -213,7 +213,7 @@ impl ArrayProgram {
         node.inputs.iter().map(|input| self.node(*input))
     }
 
-    /// How deep the loops and branches nest that it has.
+    /// Returns the nesting depth of its loops and branches.
     pub(crate) fn nesting(&self) -> usize {
         let programs = self.nodes.iter().flat_map(Node::programs);
         programs.map(|program| 1 + program.nesting()).max().unwrap_or(0)
@@ -226,7 +226,7 @@ impl ArrayProgram {
         std::iter::once((control, 0)).chain(picked)
     }
 
-    /// What plans of it depend on, unless it has operations that only they themselves are the same as.
+    /// Returns everything that plans of it depend on; `None` if it has an operation that is equal only to itself.
     pub fn identity(&self) -> Option<Identity> {
         let nodes = self.nodes.iter().map(Node::identity).collect::<Option<_>>()?;
         Some(Identity { nodes, results: self.results.clone() })
@@ -248,8 +248,8 @@ impl ArrayProgram {
     }
 }
 
-/// What a plan may depend on in a program: two programs with the same identity have the same plans. What arrays hold that
-/// exist before is no part of it, but their extents are.
+/// Everything in a program that a plan may depend on: two programs with the same identity have the same plans. The elements of arrays that
+/// exist before are no part of it, but their extents are.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Identity {
     nodes: Vec<NodeIdentity>,
@@ -275,7 +275,7 @@ impl Node {
         self.identity_at(Some(self.place))
     }
 
-    /// What it is, at a place or anywhere.
+    /// Returns its identity, at a place or anywhere.
     pub(crate) fn identity_at(&self, place: Option<Place>) -> Option<NodeIdentity> {
         let (argument, extents) = match self.operation.given() {
             Some(Given::Argument(number)) => (Some(number), Vec::new()),
@@ -324,8 +324,8 @@ pub(crate) fn renumbered(
     )
 }
 
-/// An operation with its functions over other leaves: `leaf` gives what a variable stands for that is not a parameter, `element`
-/// what an element of an array does. Functions without an element and without a variable that `changes` stay as they are.
+/// Rewrites the functions of an operation over other leaves: `leaf` gives the value of a variable that is not a parameter, `element`
+/// that of an array's element. Functions without an element and without a variable that `changes` stay as they are.
 pub(crate) fn with_leaves(
     operation: &Arc<dyn Operation>,
     changes: impl Fn(Variable) -> bool,

@@ -1,5 +1,5 @@
 //! Rows of different lengths: elements one after the other, and where each row begins. [`AccRagged`] in programs, [`Ragged`] on
-//! the host. What is done to rows is in `rows.rs`.
+//! the host. Operations on rows are in `rows.rs`.
 
 use crate::acc::Acc;
 use crate::comprehension::Rows;
@@ -22,7 +22,7 @@ use std::ops::Index;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ragged<T> {
     values: Vec<T>,
-    /// Where each row begins, and where the last one ends: at least one number, none smaller than the one before it.
+    /// Start of each row, and end of the last one: at least one number, none smaller than the one before it.
     offsets: Vec<usize>,
 }
 
@@ -125,7 +125,7 @@ impl<T> Ragged<T> {
         self.values.get(range)
     }
 
-    /// The rows, in order: what `for row in &rows` goes through.
+    /// Iterates over the rows in order, as `for row in &rows` does.
     ///
     /// ```
     /// use pumice::Ragged;
@@ -148,7 +148,7 @@ impl<T> Ragged<T> {
         &self.values
     }
 
-    /// Where each row begins, and where the last one ends.
+    /// Returns the start of each row, and the end of the last one.
     ///
     /// ```
     /// assert_eq!(pumice::Ragged::from(vec![vec![1, 2], vec![], vec![3]]).offsets(), [0, 2, 2, 3]);
@@ -301,7 +301,7 @@ impl<T: Elt> Ragged<T> {
     }
 }
 
-/// Rows of different lengths in a program: what a comprehension of comprehensions gives.
+/// Rows of different lengths in a program, such as the result of a comprehension of comprehensions.
 ///
 /// Rows of one can be drawn from by number: `x <- rows[i]`.
 ///
@@ -373,7 +373,7 @@ impl<T: Elt> AccRagged<T> {
         self.values.clone()
     }
 
-    /// Where each row begins, and where the last one ends.
+    /// Returns the start of each row, and the end of the last one.
     ///
     /// ```
     /// use pumice::*;
@@ -411,7 +411,7 @@ impl<T: Elt> AccRagged<T> {
         self.rows_at(place).mapped(|(first, end)| end - first, place)
     }
 
-    /// Where each row begins and ends in [`AccRagged::flatten`].
+    /// Returns the start and end of each row in [`AccRagged::flatten`].
     ///
     /// ```
     /// use pumice::*;
@@ -447,7 +447,7 @@ impl<T: Elt> Rows for AccRagged<T> {
         let is_there = number.ge(0) & number.lt(count);
         let is_there = Exp::<bool>::from_term(is_there.term().check(site, number.term(), count.term()));
         let first: Exp<i64> = self.offsets.element(&[row.term()], Some(site));
-        // Where it is not there, what is read is no element of another row either.
+        // Where it is not there, no element of another row is read either.
         self.values.element(&[is_there.select(first + number, Exp::from(-1)).term()], None)
     }
 }

@@ -173,7 +173,7 @@ pub fn normal<T: Float, S: IntoShape>(shape: S, seed: impl Into<Exp<u64>>) -> Ac
     numbered(shape, |number| normal_at(seed, number), Place::caller("normal"))
 }
 
-/// Where the tails of the approximation begin.
+/// Probability at which the tails of the approximation begin.
 const TAIL: f64 = 0.02425;
 // Coefficients of Acklam's rational approximation of the normal quantile, highest power first.
 const CENTRE: [f64; 6] = [

@@ -1,15 +1,15 @@
 //! A fold as skeletons want it: with a neutral element.
 //!
 //! Users give a fold an initial value, which counts once. Skeletons start every lane and every chunk of a row from a
-//! neutral element, so what they start from must not change a result however often it is in it. If the initial value is
-//! not known to be of that kind, the elements are folded under "present or absent" instead, where absent is neutral, and
+//! neutral element, which must not change a result however often it is combined. If the initial value is
+//! not known to be neutral, the elements are folded under "present or absent" instead, where absent is neutral, and
 //! the initial value is combined with the result at the end.
 
 use crate::fuser::Elements;
 use crate::lower::Heard;
 use pumice_scalar::{Constant, Function, Op, ScalarType, Term, Variable, branch, function};
 
-/// What a skeleton folds, and what becomes of a result before it is written.
+/// A reduction by a skeleton, and the function of a result before it is written.
 #[derive(Clone)]
 pub(crate) struct Reduction {
     /// The scalar types that are folded.
@@ -20,7 +20,7 @@ pub(crate) struct Reduction {
     pub operator: Function,
     /// Its neutral element, from no parameters.
     pub neutral: Function,
-    /// The element of the result, from what is folded.
+    /// The element of the result, from the folded scalars.
     pub finish: Function,
 }
 
@@ -84,7 +84,7 @@ impl Reduction {
         }
     }
 
-    /// The fold of elements that are all there, begun with what is absent.
+    /// The fold of elements that are all present, begun with an absent one.
     pub(crate) fn of_present(
         elements: &Function,
         operator: Function,
@@ -101,8 +101,8 @@ impl Reduction {
     }
 
     /// The scan of these elements by an operator, from an initial value if there is one. Every result of a scan has its
-    /// elements in it just once, so what the skeletons start from is a neutral element and nothing else. From the right,
-    /// the operator's sides are exchanged, and what comes first in the order of the scan is on its left.
+    /// elements in it just once, so the skeletons start from a neutral element and nothing else. From the right,
+    /// the operator's sides are exchanged, and the element that comes first in the order of the scan is on its left.
     pub(crate) fn scanned(
         elements: Function,
         operator: &Function,
@@ -130,7 +130,7 @@ impl Reduction {
         Reduction::of_present(&elements, operator, initial.cloned())
     }
 
-    /// Those who listen to the results, as they listen to what is reduced.
+    /// Adapts listeners to the results: they hear reduced values, which are finished first.
     pub(crate) fn heard(&self, heard: &[Heard]) -> Vec<Heard> {
         let parameters = [&[ScalarType::I64][..], &self.types].concat();
         let finish = function(&parameters, |terms| {
@@ -141,7 +141,7 @@ impl Reduction {
         heard.iter().map(|heard| heard.behind(finished.clone())).collect()
     }
 
-    /// Several folds as one of tuples. What becomes of its results is for each of them.
+    /// Fuses several folds to one of tuples. Each of them finishes its own results.
     pub(crate) fn together<'a>(parts: impl Iterator<Item = &'a Reduction> + Clone) -> Reduction {
         let types: Vec<ScalarType> = parts.clone().flat_map(|part| part.types.iter().copied()).collect();
         let index = [ScalarType::I64; 2];
@@ -183,7 +183,7 @@ fn combine(operator: &Function, one: &[Term], other: &[Term]) -> Vec<Term> {
     let either: Vec<Term> = one.iter().zip(other).map(|(a, b)| choose(*has_one, a, b)).collect();
     let both = has_one.binary(Op::And, *has_other);
     let combined = instantiate(operator, &[one, other].concat());
-    // What is absent is zero, which the operator may not be made for: it could fail, or loop for ever.
+    // An absent value is zero, which the operator may not accept: it could fail, or loop for ever.
     let value = match operator.is_total() {
         true => combined.iter().zip(&either).map(|(a, b)| choose(both, a, b)).collect(),
         false => branch(both, &combined, &either),
@@ -191,7 +191,7 @@ fn combine(operator: &Function, one: &[Term], other: &[Term]) -> Vec<Term> {
     std::iter::once(has_one.binary(Op::Or, *has_other)).chain(value).collect()
 }
 
-/// A function written once more over other arguments. What else it mentions stays as it is.
+/// Instantiates a function over other arguments. Everything else that it mentions stays as it is.
 pub(crate) fn instantiate(of: &Function, arguments: &[Term]) -> Vec<Term> {
     of.instantiate(
         &mut |variable, ty| match variable {

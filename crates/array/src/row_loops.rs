@@ -2,7 +2,7 @@
 //!
 //! All rows whose condition holds advance together, as one flattened step; the others are not part of it, so a step never sees a
 //! row that is through. Rows that are through are taken out of the way when they are half of those that were left: copying costs
-//! at most about as much as the steps do, whoever runs longest.
+//! at most about as much as the steps do, independent of how long each row runs.
 
 use crate::acc::Acc;
 use crate::data::{Scalar, Vector};
@@ -203,7 +203,7 @@ fn advanced<S: RowTuple>(
     awhile_at(place, (initial, first), is_any, until_half_is_through).0
 }
 
-/// What becomes of a state if a function is applied to the rows that go on; it is also given their numbers.
+/// Applies a function to the rows that go on, and returns the state of all rows. The function is also given the rows' numbers.
 fn among_going<S: RowTuple>(
     (state, going): Going<S>,
     place: Place,
@@ -227,7 +227,7 @@ fn same<S: AccTuple>(state: &S) -> S {
 }
 
 impl<T: Elt> AccRagged<T> {
-    /// As [`AccRagged::gather`], for a method that is called at a place.
+    /// Like [`AccRagged::gather`], for a method that is called at a place.
     pub(crate) fn gathered(&self, rows: &Acc<Vector<i64>>, place: Place) -> AccRagged<T> {
         self.picked(self, &rows.clone().mapped(|row| (Exp::from(false), row), place), place)
     }

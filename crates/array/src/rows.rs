@@ -1,6 +1,6 @@
 //! Operations on the rows of an [`AccRagged`], each by itself. Rows may be empty, and there may be none.
 //!
-//! Whatever its lengths are, a row is a stretch of one vector: what is done to elements is done to that vector, folds are folds
+//! A row of any length is a stretch of one vector: operations on elements are operations on that vector, folds are folds
 //! of segments, scans are scans of segments, and rows are sorted as one vector of elements with the number of their row.
 
 use crate::acc::Acc;
@@ -71,7 +71,7 @@ impl<T: Elt> AccRagged<T> {
         let kept = |x, _| keep(x).select(Exp::<i64>::from(1), Exp::from(0));
         let lengths =
             self.values.fold_stretches::<i64>(&self.offsets, kept, Exp::from(0), |a, b| a + b, place);
-        // What stands before the first row or behind the last one is in none.
+        // Elements before the first row or behind the last one are in no row.
         let offset = |number: Exp<i64>| self.offsets.element(&[number.term()], None);
         let (first, end) = (offset(Exp::from(0)), offset(self.size()));
         let in_row = |index: Exp<i64>, x: T::Exp| (index.ge(first) & index.lt(end), x);
@@ -237,7 +237,7 @@ impl<T: Number> AccRagged<T> {
         self.best(|a, b| a.gt(b), Place::caller("argmax"))
     }
 
-    /// As [`AccRagged::min`], or nothing for a row without elements.
+    /// Like [`AccRagged::min`], but `None` for a row without elements.
     ///
     /// ```
     /// use pumice::*;
@@ -254,7 +254,7 @@ impl<T: Number> AccRagged<T> {
         )
     }
 
-    /// As [`AccRagged::max`], or nothing for a row without elements.
+    /// Like [`AccRagged::max`], but `None` for a row without elements.
     ///
     /// ```
     /// use pumice::*;
@@ -271,7 +271,7 @@ impl<T: Number> AccRagged<T> {
         )
     }
 
-    /// As [`AccRagged::argmin`], or nothing for a row without elements.
+    /// Like [`AccRagged::argmin`], but `None` for a row without elements.
     ///
     /// ```
     /// use pumice::*;
@@ -283,7 +283,7 @@ impl<T: Number> AccRagged<T> {
         self.best_some(|a, b| a.lt(b), Place::caller("argmin_some"))
     }
 
-    /// As [`AccRagged::argmax`], or nothing for a row without elements.
+    /// Like [`AccRagged::argmax`], but `None` for a row without elements.
     ///
     /// ```
     /// use pumice::*;

@@ -44,14 +44,14 @@ impl<T: Elt> Acc<Vector<T>> {
         self.runs(place).mapped(|(_, length, x)| (x, length), place)
     }
 
-    /// Where each run begins, how long it is, and the value of its elements.
+    /// The start, the length and the value of each run.
     pub(crate) fn runs(&self, place: Place) -> Acc<Vector<(i64, i64, T)>> {
         Acc::from_described(untyped::runs(self.described(), place))
     }
 
     /// Each element as often as a count says, one after the other; not at all where that is not positive.
     ///
-    /// How long the result is depends on the counts, so the host reads that before the rest of the program is planned.
+    /// The length of the result depends on the counts, so the host reads it before the rest of the program is planned.
     ///
     /// ```
     /// use pumice::*;
@@ -66,7 +66,7 @@ impl<T: Elt> Acc<Vector<T>> {
 }
 
 impl<T: Elt> Acc<Vector<(T, i64)>> {
-    /// The vector whose runs these are: each value as often as the number beside it says. What [`Acc::run_lengths`] was made of.
+    /// Decodes runs: each value as often as the number beside it says. This is the inverse of [`Acc::run_lengths`].
     ///
     /// ```
     /// use pumice::*;

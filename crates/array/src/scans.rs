@@ -40,7 +40,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         self.scanned((Gives::Extended, false), Some(initial.into_exp()), f, Place::caller("scanl"))
     }
 
-    /// As [`Acc::scanl`], from the right: the last element of a row is `initial`, the first one everything combined.
+    /// Like [`Acc::scanl`], from the right: the last element of a row is `initial`, the first one everything combined.
     ///
     /// ```
     /// use pumice::*;
@@ -73,7 +73,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         self.scanned((Gives::Inclusive, false), None, f, Place::caller("scanl1"))
     }
 
-    /// As [`Acc::scanl1`], from the right: each element combined with all behind it in its row.
+    /// Like [`Acc::scanl1`], from the right: each element combined with all behind it in its row.
     ///
     /// ```
     /// use pumice::*;
@@ -89,8 +89,8 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         self.scanned((Gives::Inclusive, true), None, f, Place::caller("scanr1"))
     }
 
-    /// For each element `initial` combined with all before it in its row, and for each row everything combined: what
-    /// [`Acc::scanl`] gives, with the last element of each row by itself. Both come out of one kernel.
+    /// For each element `initial` combined with all before it in its row, and for each row everything combined. This is
+    /// [`Acc::scanl`] with the last element of each row by itself. Both come out of one kernel.
     ///
     /// ```
     /// use pumice::*;
@@ -112,7 +112,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         self.scanned_with_total(false, initial.into_exp(), f, Place::caller("scanl_with_total"))
     }
 
-    /// As [`Acc::scanl_with_total`], from the right.
+    /// Like [`Acc::scanl_with_total`], from the right.
     ///
     /// ```
     /// use pumice::*;
@@ -146,7 +146,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
 
     /// The elements of which a predicate holds, in order, in one dimension.
     ///
-    /// How many there are is known on the device; the host waits for it only when it looks. What follows a filter and needs
+    /// The device finds their number; the host waits for it only when it looks. An operation after a filter that needs
     /// no indices (a map, another filter, a fold) takes the elements as they come, and nothing is written in between.
     ///
     /// ```
@@ -160,7 +160,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         self.kept(keep, Place::caller("filter"))
     }
 
-    /// As [`Acc::filter`], for a method that is called at a place.
+    /// Like [`Acc::filter`], for a method that is called at a place.
     pub(crate) fn kept(&self, keep: impl FnOnce(T::Exp) -> Exp<bool>, place: Place) -> Acc<Vector<T>> {
         let filter = Filter { keep: lifted(keep) };
         Acc::<Vector<T>>::new(filter, vec![self.described().clone()], place)

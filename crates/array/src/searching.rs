@@ -34,7 +34,7 @@ impl<T: Elt> Acc<Vector<T>> {
         values.mapped(|value| self.found(|x| before(x, value)), place)
     }
 
-    /// How many elements come before something, inside a function.
+    /// Counts the elements that come before something, inside a function, by binary search.
     pub(crate) fn found(&self, before: impl FnOnce(T::Exp) -> Exp<bool>) -> Exp<i64> {
         self.found_between((Exp::from(0), self.size()), before)
     }

@@ -11,7 +11,7 @@ use crate::operations::{Generate, Gives};
 use crate::shape::Dim1;
 use pumice_scalar::{Elt, Exp, FailureKind, Function, IntoExp, OptionExp, Place, Site, cond, some};
 
-/// Where the segments of a vector are.
+/// The segments of a vector.
 ///
 /// ```
 /// use pumice::*;
@@ -30,17 +30,17 @@ pub enum Segments {
     /// By where each begins, and where the last one ends: one number more than there are segments, none smaller than the one
     /// before it.
     Offsets(Acc<Vector<i64>>),
-    /// By how long each is.
+    /// By the length of each.
     Lengths(Acc<Vector<i64>>),
     /// By a flag for each element, whether a segment begins with it. One begins with the first in any case, and none is empty.
     Heads(Acc<Vector<bool>>),
 }
 
-/// Where a segment begins, and how many elements it has.
+/// Start of a segment, and the number of its elements.
 type Stretch = (Exp<i64>, Exp<i64>);
 
 impl Segments {
-    /// The offsets, or the flags if that is what there is.
+    /// The offsets, or the flags if those are given.
     fn offsets(self, place: Place) -> Result<Acc<Vector<i64>>, Acc<Vector<bool>>> {
         match self {
             Segments::Offsets(offsets) => Ok(offsets),
@@ -100,7 +100,7 @@ impl<T: Elt> Acc<Vector<T>> {
         self.fold_stretches(&offsets, |x, _| x, initial, f, place)
     }
 
-    /// Reduces what a function gives for the elements of each segment and their numbers there.
+    /// Reduces the values of a function of the elements of each segment and their numbers there.
     pub(crate) fn fold_stretches<U: Elt>(
         &self,
         offsets: &Acc<Vector<i64>>,
@@ -116,7 +116,7 @@ impl<T: Elt> Acc<Vector<T>> {
         stretches.reduced(|(_, size)| size, get, initial, f, Some(most), place)
     }
 
-    /// As [`Acc::fold_stretches`], from nothing: a segment without elements is an error.
+    /// Like [`Acc::fold_stretches`], without an initial value: a segment without elements is an error.
     pub(crate) fn fold1_stretches<U: Elt>(
         &self,
         offsets: &Acc<Vector<i64>>,
@@ -128,7 +128,7 @@ impl<T: Elt> Acc<Vector<T>> {
         reduced.mapped(|value| present(value, place), place)
     }
 
-    /// As [`Acc::fold_stretches`], from nothing: a segment without elements gives nothing.
+    /// Like [`Acc::fold_stretches`], without an initial value: a segment without elements gives `None`.
     pub(crate) fn fold_stretches_some<U: Elt>(
         &self,
         offsets: &Acc<Vector<i64>>,
@@ -143,8 +143,8 @@ impl<T: Elt> Acc<Vector<T>> {
         stretches.reduced_some(|(_, size)| size, get, f, Some(most), place)
     }
 
-    /// Where each segment begins and how many elements it has, all of which are in the vector; and how many all segments have
-    /// together at most.
+    /// Returns the start and length of each segment, all of whose elements are in the vector; and an upper bound of the total length of
+    /// all segments.
     fn stretches(&self, offsets: &Acc<Vector<i64>>, place: Place) -> (Acc<Vector<(i64, i64)>>, Function) {
         let (site, length) = (Site { place, kind: FailureKind::OutOfBounds }, self.size());
         let segment = |number: Exp<i64>| {
@@ -173,7 +173,7 @@ impl<T: Elt> Acc<Vector<T>> {
         self.scan_heads(&segments.heads(self.size(), place), f, place)
     }
 
-    /// As [`Acc::scan_segments`], with what stands before each element in its segment: `initial`, and all before it.
+    /// Like [`Acc::scan_segments`], but exclusive: each element becomes `initial` combined with all before it in its segment.
     ///
     /// ```
     /// use pumice::*;
@@ -198,7 +198,7 @@ impl<T: Elt> Acc<Vector<T>> {
         heads.clone().with_index(before, place)
     }
 
-    /// What is combined of each segment, none of which is empty: up to its last element, the one before the next begins.
+    /// Folds each segment, none of which is empty: up to its last element, the one before the next begins.
     pub(crate) fn fold_heads(
         &self,
         heads: &Acc<Vector<bool>>,

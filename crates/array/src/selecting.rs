@@ -16,7 +16,7 @@ const BITS: u32 = 11;
 /// So many elements are counted by one counter at most, of 32 bits.
 const COUNTED: i64 = 1 << 31;
 
-/// What is looked for, and among what.
+/// A selection of the first elements in the order of keys.
 struct Selection<'a, T: Elt> {
     elements: &'a Acc<Vector<T>>,
     /// From an element to its keys.
@@ -28,9 +28,9 @@ struct Selection<'a, T: Elt> {
 /// The highest digits of one of the last element's keys.
 struct Found {
     key: usize,
-    /// How many bits of the key are lower.
+    /// Number of lower bits of the key.
     shift: u32,
-    /// The digits, and how many elements come before all that have them and those found before.
+    /// The digits, and the number of elements before all that have them and those found before.
     digits: Acc<Scalar<(u64, i64)>>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn first_by_keys<T: Elt>(
         while shift > 0 {
             let bits = BITS.min(shift);
             let digits = selection.with_digit(&found, key, shift, bits);
-            // What was found of the same key is part of it.
+            // The digits found of the same key before are part of it.
             found.retain(|found: &Found| found.key != key);
             shift -= bits;
             found.push(Found { key, shift, digits });

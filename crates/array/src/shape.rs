@@ -1,4 +1,4 @@
-//! The shapes of arrays in Rust's types: how many dimensions, what an index is, which shape has one dimension less.
+//! The shapes of arrays in Rust's types: the number of dimensions, the type of an index, the shape with one dimension less.
 
 use pumice_scalar::{Exp, Lift, ScalarType, Term};
 use std::fmt::Debug;
@@ -13,7 +13,7 @@ use std::fmt::Debug;
 /// assert_eq!((rank(&pumice::fill((2, 3), 1i32)), Dim2::RANK), (2, 2));
 /// ```
 pub trait Shape: Copy + Debug + Send + Sync + 'static {
-    /// How many.
+    /// Number of dimensions.
     const RANK: usize;
     /// An index inside a program: nothing, an expression, or a tuple of expressions; the innermost dimension is last.
     type Index: Lift;
@@ -129,7 +129,7 @@ impl IntoShape for usize {
     note = "extents are `usize` or `Exp<i64>`, as `shape()` gives them"
 )]
 pub trait IntoShape {
-    /// How many dimensions.
+    /// The shape, with its number of dimensions.
     type Dim: Shape;
     /// The extents, outermost first.
     fn into_terms(self) -> Vec<Term>;

@@ -1,7 +1,7 @@
 //! Sorting as users write it: methods of [`Acc`].
 //!
-//! Elements are in order as Rust's tuples, options and integers are; floats as `total_cmp` says, except that whatever is not a
-//! number comes last. A scalar's place in that order is an unsigned integer, so what is sorted is sorted by its digits.
+//! Elements are in order as Rust's tuples, options and integers are; floats are in the order of `total_cmp`, except that every NaN
+//! comes last. A scalar's place in that order is an unsigned integer, so elements are sorted by its digits.
 
 use crate::acc::{Acc, lifted};
 use crate::data::Array;
@@ -33,7 +33,7 @@ impl<S: Shape, D: Larger<Smaller = S>, T: Elt> Acc<Array<D, T>> {
         self.sorted(Order::Keys(keys(T::types().len(), &T::types(), Falls(false))), Place::caller("sort"))
     }
 
-    /// As [`Acc::sort`], in falling order. Equal elements stay in the order that they have, and NaN comes last.
+    /// Like [`Acc::sort`], in falling order. Equal elements stay in the order that they have, and NaN comes last.
     ///
     /// ```
     /// use pumice::*;
@@ -66,7 +66,7 @@ impl<S: Shape, D: Larger<Smaller = S>, T: Elt> Acc<Array<D, T>> {
         self.sorted_by(rising, place)
     }
 
-    /// As [`Acc::sort_by_key`], with a direction for each scalar of the key, for a method that is called at a place.
+    /// Like [`Acc::sort_by_key`], with a direction for each scalar of the key, for a method that is called at a place.
     pub(crate) fn sorted_by<K: Lift>(self, key: impl Fn(T::Exp) -> (K, Vec<Falls>), place: Place) -> Self {
         let keys = |terms: &[Term]| {
             let (key, falls) = key(T::Exp::from_terms(&mut terms.iter().copied()));
@@ -199,7 +199,7 @@ pub fn in_order(term: Term, Falls(falls): Falls) -> Term {
         }
     };
     let key = if falls { key.binary(Op::Xor, number(u64::MAX >> (63 - last))) } else { key };
-    // What is not a number would be at both ends: it is turned round to the last one.
+    // NaNs would be at both ends: the rotation puts all of them last.
     match ty.is_float() {
         true => key.binary(Op::Sub, number(!Constant::from_float(ty, f64::NEG_INFINITY).bits())),
         false => key,

@@ -7,7 +7,7 @@ use crate::shape::Shape;
 use pumice_scalar::{Elt, Exp, FailureKind, Lift, Place, Site, Term, cond};
 use std::rc::Rc;
 
-/// What is beyond the border of an array.
+/// Values beyond the border of an array.
 ///
 /// ```
 /// use pumice::*;
@@ -103,7 +103,7 @@ impl<D: Shape, T: Elt> Neighbours<D, T> {
             cond(inside, here, || value(D::Index::from_terms(&mut index.iter().copied())))
         };
         let nearest = |dimension: usize, at: Exp<i64>| at.max(0).min(extent(dimension) - 1);
-        // An index inside stays what it is, plainly: away from the borders nothing else is computed (`lower/interior.rs`).
+        // An index inside is used unchanged: away from the borders nothing else is computed (`lower/interior.rs`).
         let unless_inside = |dimension: usize, at: Exp<i64>, beyond: Exp<i64>| {
             let inside = at.ge(0) & at.lt(extent(dimension));
             nearest(dimension, inside.select(at, beyond))
@@ -150,7 +150,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         self.around_each(|index| f(Neighbours { array, boundary, index, place }), place)
     }
 
-    /// As [`Acc::stencil`], of two arrays of the same shape.
+    /// Like [`Acc::stencil`], of two arrays of the same shape.
     ///
     /// ```
     /// use pumice::*;

@@ -1,7 +1,7 @@
 //! Vectors by key, for joins: in the order of their keys, with a directory that says about where each key is.
 //!
 //! The ranks of the first scalar of keys, from the smallest to the largest, are cut into buckets of equal width, a power of two, at
-//! most as many as there are elements. So a search begins with few elements where keys are spread evenly, and halves what is left
+//! most as many as there are elements. So a search begins with few elements where keys are spread evenly, and is a binary search
 //! where they are not.
 
 use crate::described::Described;
@@ -14,9 +14,9 @@ use std::sync::Arc;
 pub struct Table {
     /// Keys, and behind each its element, in the order of keys.
     sorted: Arc<Described>,
-    /// How many scalars a key has.
+    /// Number of scalars of a key.
     keys: usize,
-    /// For each bucket how many elements are in those before it, and more numbers than there are buckets.
+    /// For each bucket the number of elements in the buckets before it. There are more numbers than buckets.
     directory: Arc<Described>,
 }
 
@@ -48,7 +48,7 @@ impl Table {
         Table { directory, ..table }
     }
 
-    /// Where the elements with a key are: the first of them, and the one behind the last. What is not a number equals nothing.
+    /// Returns the range of the elements with a key: the first of them, and the one behind the last. NaN equals nothing.
     pub fn range(&self, key: &[Term]) -> (Exp<i64>, Exp<i64>) {
         let key: Vec<Term> = key.iter().copied().map(without_sign_of_zero).collect();
         let (keys, rank, size) = (ranks(&key), first_rank(&key), self.size());
@@ -88,7 +88,7 @@ impl Table {
         self.sorted.element(&[number.term()], None).into_iter().take(self.keys).collect()
     }
 
-    /// How many keys come before something, where at least so many do, and at most so many.
+    /// Counts the keys that come before something by binary search between these limits.
     fn found(&self, limits: (Exp<i64>, Exp<i64>), before: impl FnOnce(&[Term]) -> Exp<bool>) -> Exp<i64> {
         let halve = |(low, high): (Exp<i64>, Exp<i64>)| {
             let middle = (low + high) >> 1;

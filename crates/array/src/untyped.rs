@@ -1,5 +1,5 @@
-//! Operations whose elements' types are data: what methods of [`crate::Acc`], comprehensions in Rust and the `.pum` language have in
-//! common. Elements are their scalars, in order; functions are closures over them.
+//! Operations whose elements' types are data: the common part of methods of [`crate::Acc`], comprehensions in Rust and the `.pum`
+//! language. Elements are their scalars, in order; functions are closures over them.
 
 use crate::described::{Described, building};
 use crate::expanding::{checked, is_fixed};
@@ -148,7 +148,7 @@ pub fn expanded(
     Described::new(Expand { size, get }, vec![vector.clone()], 1, types, place)
 }
 
-/// How many elements each source is expanded to; a size that nothing can have is a failure at the place.
+/// The number of elements that each source is expanded to; an impossible size is a failure at the place.
 fn checked_size(vector: &Arc<Described>, size: impl Fn(&[Term]) -> Term, place: Place) -> Function {
     of(vector.types(), |source| vec![checked(Exp::from_term(size(source)), place).term()])
 }
@@ -161,18 +161,18 @@ fn with_number(vector: &Arc<Described>, get: impl FnOnce(&[Term], Term) -> Vec<T
     })
 }
 
-/// How elements are combined to one.
+/// A reduction of several elements to one.
 pub struct Combination {
     /// An associative operator, from two elements.
     pub operator: Function,
-    /// What is combined with the elements of a source, once and from the left. Without it, elements and results begin with a flag that
+    /// The value that is combined with the elements of a source, once and from the left. Without it, elements and results begin with a flag that
     /// says whether they are there.
     pub initial: Option<Function>,
-    /// How many elements all sources have together at most, if they are stretches of an array, one after the other.
+    /// Upper bound of the number of elements of all sources, if they are stretches of an array, one after the other.
     pub most: Option<Function>,
 }
 
-/// Reduces what each element of a vector is expanded to: one result per element; see [`crate::Acc::expand_reduce`].
+/// Reduces the elements that each element of a vector is expanded to: one result per element; see [`crate::Acc::expand_reduce`].
 pub fn reduced(
     vector: &Arc<Described>,
     size: impl Fn(&[Term]) -> Term,
@@ -201,7 +201,7 @@ pub fn starts(vector: &Arc<Described>, place: Place) -> Arc<Described> {
     with_index(vector, start, types, place)
 }
 
-/// What [`starts`] gives, of those with which a run begins.
+/// Selects from [`starts`] the elements with which a run begins.
 fn first_of_runs(vector: &Arc<Described>, place: Place) -> Arc<Described> {
     kept(&starts(vector, place), |terms| terms.iter().take(1).copied().collect(), place)
 }
@@ -211,7 +211,7 @@ pub fn unique(vector: &Arc<Described>, place: Place) -> Arc<Described> {
     columns(&first_of_runs(vector, place), 2..vector.types().len() + 2, place)
 }
 
-/// Where each run of equal elements begins, how long it is, and the element.
+/// The start, the length and the element of each run of equal elements.
 pub fn runs(vector: &Arc<Described>, place: Place) -> Arc<Described> {
     let end = length(vector);
     let starts = columns(&first_of_runs(vector, place), 1..vector.types().len() + 2, place);

@@ -1,4 +1,4 @@
-//! The verifier of array IR: what is wrong with a program, as far as that can be seen without extents.
+//! The verifier of array IR: finds the mistakes in a program that can be seen without extents.
 //!
 //! Past it, inputs stand before their users, and ranks, element types and the signatures of functions fit each other;
 //! extents are checked by [`crate::extents`] when arguments are there.

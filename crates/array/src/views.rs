@@ -1,5 +1,5 @@
 //! The methods of [`Acc`] that give elements other indices. None of them moves an element: an array that is viewed is a function
-//! of the index, and whoever consumes it reads where the elements are.
+//! of the index, and its consumer reads where the elements are.
 
 use crate::acc::{Acc, lifted, nullary};
 use crate::data::{Array, Matrix, Vector};
@@ -147,7 +147,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         self.replicated(pattern, Place::caller("replicate"))
     }
 
-    /// As [`Acc::replicate`], for a method that is called at a place.
+    /// Like [`Acc::replicate`], for a method that is called at a place.
     pub(crate) fn replicated<P: Pattern<Kept = D>>(
         self,
         pattern: P,
@@ -163,7 +163,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     }
 }
 
-/// What is done to rows, which a single value has none of.
+/// Operations on rows, of which a single value has none.
 impl<D: Larger, T: Elt> Acc<Array<D, T>> {
     /// So many elements of each row, from one on, with this distance.
     pub(crate) fn stretch(self, start: Exp<i64>, step: i64, count: Exp<i64>, place: Place) -> Self {
@@ -420,8 +420,8 @@ impl<D: Larger, T: Elt> Acc<Array<D, T>> {
         border(before.into()).joined(vec![self, after], place)
     }
 
-    /// The array with one of its dimensions, counted from the outermost, as the innermost, and the others in their order: what
-    /// is done to rows after this goes along that dimension.
+    /// The array with one of its dimensions, counted from the outermost, as the innermost, and the others in their order: operations
+    /// on rows after this go along that dimension.
     ///
     /// ```
     /// use pumice::*;

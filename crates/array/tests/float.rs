@@ -1,4 +1,4 @@
-//! Where arrays are computed that a loop does not change, or that only one side of a branch needs, read off plans that are made
+//! Placement of arrays that a loop does not change, or that only one side of a branch needs, read off plans that are made
 //! without a device.
 
 mod support;

@@ -1,4 +1,4 @@
-//! What is fused, counted in launches: plans for a device like a GPU, made without one.
+//! Fusion, counted in launches: plans for a device like a GPU, made without one.
 
 mod support;
 
@@ -40,7 +40,7 @@ fn matrix(number: u32) -> Acc<Matrix<f32>> {
     Acc::<Matrix<f32>>::argument(number)
 }
 
-/// How often a plan's kernels mention a word.
+/// Counts the occurrences of a word in a plan's kernels.
 fn count(plan: &Plan, word: &str) -> usize {
     plan.launches().map(|launch| launch.program.to_string().matches(word).count()).sum()
 }

@@ -176,7 +176,7 @@ fn numpy_files_of_any_rank_and_element_come_back() -> pumice::Result<()> {
     Ok(())
 }
 
-/// As programs with output that their headers tell.
+/// The examples run as programs and print the output that their headers show.
 #[test]
 fn examples_print_what_they_say() {
     let examples = [

@@ -1,4 +1,4 @@
-//! Which results of a loop's step are written over the state that it was given: plans for a device like a GPU, and for a CPU.
+//! Results of a loop's step that are written over the state that it was given: plans for a device like a GPU, and for a CPU.
 
 mod support;
 
@@ -11,7 +11,7 @@ fn vector(number: u32) -> Acc<Vector<f32>> {
     Acc::<Vector<f32>>::argument(number)
 }
 
-/// Which results of a step are in the memory of an argument, on both devices.
+/// Returns for each result of a step whether it is in the memory of an argument, on both devices.
 fn overwritten(results: &[Arc<Described>], options: &PlanOptions) -> Vec<bool> {
     let program = CheckedProgram::new(ArrayProgram::of(results)).unwrap();
     let count = results.len() as u32;

@@ -1,4 +1,4 @@
-//! Which loops are one kernel of one block: plans for a device like a GPU, made without one.
+//! Loops that are one kernel of one block: plans for a device like a GPU, made without one.
 
 mod support;
 

@@ -458,8 +458,8 @@ fn profile() -> Profile {
     Profile { threads: 64, shared_bytes: 48 << 10, busy_blocks: 8, ..Profile::large_gpu() }
 }
 
-/// What is taken prints and reads back as the same. What is well formed too is planned and interpreted, or that is an error.
-/// Returns whether it was well formed.
+/// Returns whether a text is well formed. An accepted text prints and reads back as the same. A well-formed program is planned and
+/// interpreted, or that is an error.
 fn try_text(text: &str) -> bool {
     let Ok(program) = text.parse::<ArrayProgram>() else { return false };
     assert_same(&program.full_text().parse().unwrap_or_else(|error| panic!("{error}\n{program}")), &program);

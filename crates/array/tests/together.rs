@@ -1,4 +1,4 @@
-//! What is computed by one kernel because it hears the same elements, counted in launches: plans for a device like a GPU, made
+//! Arrays that one kernel computes because they hear the same elements, counted in launches: plans for a device like a GPU, made
 //! without one.
 
 mod support;
@@ -12,7 +12,7 @@ fn plan(results: &[Arc<Described>], size: usize) -> Plan {
     plan_of(results, vec![vec![size]])
 }
 
-/// As [`plan`], for arguments of these extents.
+/// Like [`plan`], for arguments of these extents.
 fn plan_of(results: &[Arc<Described>], extents: Vec<Vec<usize>>) -> Plan {
     let options = PlanOptions::default();
     let program = CheckedProgram::new(ArrayProgram::of(results)).and_then(|program| program.ready(&options));
@@ -25,7 +25,7 @@ fn skeletons(plan: &Plan) -> Vec<&str> {
     plan.launches().map(|launch| launch.skeleton.as_str()).collect()
 }
 
-/// How many elements are in memory besides the first buffer.
+/// Counts the elements in memory besides the first buffer.
 fn written(plan: &Plan) -> usize {
     plan.buffers().iter().skip(1).map(|buffer| buffer.length).sum()
 }

@@ -1,4 +1,4 @@
-//! The state of a program that is being made, and what the block does as a whole: computations, control flow, barriers.
+//! The state of a program that is being generated, and the statements at block scope: computations, control flow, barriers.
 
 mod threads;
 
@@ -11,7 +11,7 @@ use crate::{
 };
 use ScalarType::{Bool, F32, I32, I64, U32};
 
-/// What was decided, and what is decided next.
+/// A cursor over the input bytes; each byte decides one choice.
 struct Choices<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -41,7 +41,7 @@ impl Choices<'_> {
 pub(crate) struct Generator<'a> {
     choices: Choices<'a>,
     program: Program,
-    /// What can be read here.
+    /// Variables in scope.
     visible: Vec<Var>,
     /// Shared memories of which every element was written.
     written: Vec<bool>,
@@ -265,9 +265,9 @@ impl Generator<'_> {
         }
     }
 
-    // What a block does.
+    // Statements at block scope.
 
-    /// Writes what must have been written before anybody reads it.
+    /// Initialises the memories that may be read before any other write.
     fn begin(&mut self, out: &mut Vec<Stmt>) {
         let index = self.var(I32, "i");
         let zero = constant(I32, 0);
@@ -285,7 +285,7 @@ impl Generator<'_> {
         out.push(Stmt::Sync { scope: Scope::Block });
     }
 
-    /// Writes what is in the cells of the block where it can be seen.
+    /// Copies the block's cells to the output.
     fn end(&mut self, out: &mut Vec<Stmt>) {
         out.push(Stmt::Sync { scope: Scope::Block });
         let index = self.var(I64, "i");
@@ -307,7 +307,7 @@ impl Generator<'_> {
                 out.push(Stmt::Comment(format!("step {}\\ {}", self.choices.below(100), "\n")));
             }
             1 | 2 if self.depth < 2 => {
-                // Whatever was touched in or around it is in the way of what comes next.
+                // Conservatively counts all shared memories as read and written, before and after the nested statements.
                 self.touched.fill((true, true));
                 self.control(out, Self::block_statement);
                 self.touched.fill((true, true));

@@ -35,7 +35,7 @@ pub(crate) const TOTALS: MemoryId = MemoryId(SHARED + SHARED_COUNT);
 pub(crate) const CELLS: MemoryId = MemoryId(SHARED + SHARED_COUNT + 1);
 pub(crate) const MINE: MemoryId = MemoryId(SHARED + SHARED_COUNT + 2);
 pub(crate) const EXTREMES: MemoryId = MemoryId(SHARED + SHARED_COUNT + 3);
-/// What is done to each cell: one thing each, so that the order does not matter.
+/// Atomic operation of each cell: only one per cell, so that the order does not matter.
 pub(crate) const CELL_OPS: [AtomicOp; 4] = [AtomicOp::Add, AtomicOp::Max, AtomicOp::Or, AtomicOp::Xor];
 /// The same for cells of floats; sums would depend on the order.
 pub(crate) const EXTREME_OPS: [AtomicOp; 2] = [AtomicOp::Min, AtomicOp::Max];

@@ -1,4 +1,4 @@
-//! A device with a file's functions on it, and what went wrong there. Knows no pointers.
+//! A device with a file's functions on it, and the last error of each thread. Knows no pointers.
 
 use crate::function::LibraryFunction;
 use pumice::Compiler;
@@ -10,7 +10,7 @@ use std::ffi::CString;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 
-/// What functions of C return. The header has the same numbers (`pumice_lang::bindings`).
+/// Return values of the C functions. The header has the same numbers (`pumice_lang::bindings`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// It worked.
@@ -25,15 +25,15 @@ pub enum Status {
     Internal = 4,
 }
 
-/// What went wrong.
+/// An error: its status and its message.
 #[derive(Clone, Debug)]
 pub struct Failed {
-    /// What kind of thing.
+    /// Kind of the error.
     pub status: Status,
     message: String,
 }
 
-/// A value, or what went wrong.
+/// A value, or an error.
 pub type Outcome<T> = Result<T, Failed>;
 
 impl Failed {
@@ -74,7 +74,7 @@ struct Opened {
 }
 
 impl Context {
-    /// Checks a file and opens a device; what goes wrong is told by all that is done with the context.
+    /// Checks a file and opens a device. If that fails, every use of the context returns the error.
     pub fn new(texts: &[(&str, &str)], kernels: KernelsAhead, device: Option<&str>) -> Context {
         let open = || {
             let compiler = Compiler::with(open(device, kernels)?);
@@ -96,12 +96,12 @@ impl Context {
         Ok(lock(&opened.functions).entry(name.to_string()).or_insert(function).clone())
     }
 
-    /// Keeps what went wrong for this thread.
+    /// Keeps an error as the last one of this thread.
     pub fn keep_error(&self, failed: Failed) {
         lock(&self.errors).insert(std::thread::current().id(), failed);
     }
 
-    /// The text of what last went wrong in this thread, once.
+    /// Takes the text of this thread's last error; `None` if there is none, or if it was taken before.
     pub fn take_error(&self) -> Option<CString> {
         let failed = lock(&self.errors).remove(&std::thread::current().id())?;
         CString::new(failed.message.replace('\0', "\u{fffd}")).ok()

@@ -19,13 +19,13 @@ pub struct LibraryFunction {
 
 /// A parameter or result.
 pub struct NamedLeaf {
-    /// What it is called.
+    /// Name of the parameter or result.
     pub name: String,
-    /// What it is.
+    /// Its type.
     pub leaf: Leaf,
 }
 
-/// What a function is called with.
+/// Arguments of a call.
 #[derive(Default)]
 pub struct Given {
     /// The arrays, in order.
@@ -34,7 +34,7 @@ pub struct Given {
     pub scalars: Vec<Constant>,
 }
 
-/// What a function gives.
+/// A result of a call.
 pub enum Computed {
     /// An array, which is perhaps still being computed.
     Array(Arc<dyn ArrayData>),

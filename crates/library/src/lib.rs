@@ -1,8 +1,8 @@
 //! Functions of C that libraries made by `pumice build` call: a context, arrays, and calls of a file's functions by name. Their callers are
 //! written by `pumice_lang::bindings`, which gives every function its types, and declares these with the same parameters.
 //!
-//! This is the border: pointers are checked and turned into references here, no panic goes beyond, and what went wrong is a number with a text
-//! (`context.rs`). What the calls do is safe Rust in the other files.
+//! This is the border: pointers are checked and turned into references here, no panic leaves it, and an error is a number with a text
+//! (`context.rs`). The calls themselves are safe Rust in the other files.
 
 mod context;
 mod function;
@@ -28,7 +28,7 @@ pub struct LibraryText {
     text_length: usize,
 }
 
-/// What C holds may be used by several threads at once.
+/// Asserts that objects held by C may be used by several threads at once.
 const _: fn() = || {
     fn is_shared<T: Send + Sync>() {}
     is_shared::<Context>();
@@ -78,7 +78,7 @@ pub unsafe extern "C" fn pumice_library_context_free(context: *mut Context) {
     if !context.is_null() {
         // SAFETY: it was made by `Box::into_raw`, and the caller gives it up.
         let context = unsafe { Box::from_raw(context) };
-        // What panics while it is dropped is nobody's any more.
+        // The caller has given the context up, so a panic while it is dropped is ignored.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(context)));
     }
 }
@@ -92,7 +92,7 @@ pub unsafe extern "C" fn pumice_library_context_error(context: *const Context) -
     // SAFETY: null or a context, which is shared by threads and not changed but behind locks.
     let error = unsafe { context.as_ref() }.and_then(Context::take_error);
     match error {
-        // SAFETY: a text of C; what comes back is the caller's, or null.
+        // SAFETY: a text of C. The copy belongs to the caller, or is null.
         Some(error) => unsafe { libc::strdup(error.as_ptr()) },
         None => std::ptr::null_mut(),
     }
@@ -291,14 +291,14 @@ pub unsafe extern "C" fn pumice_library_call(
     unsafe { with_context(context, call) }
 }
 
-/// Does something with a context, and gives its status; what went wrong is kept there.
+/// Runs an action on a context and returns its status. An error is kept in the context.
 ///
 /// # Safety
 /// `context` is null or a context.
 unsafe fn with_context(context: *const Context, action: impl FnOnce(&Context) -> Outcome<()>) -> c_int {
     // SAFETY: null or a context.
     let Some(context) = (unsafe { context.as_ref() }) else { return Status::Invalid as c_int };
-    // What a panic leaves behind is behind locks that are whole at all times.
+    // Unwind safe: state is changed behind locks only, and is consistent whenever a panic can happen.
     let outcome = catch_unwind(AssertUnwindSafe(|| action(context)))
         .unwrap_or_else(|_| Err(Failed::internal("Pumice failed: that is a fault of Pumice".to_string())));
     match outcome {
@@ -311,7 +311,7 @@ unsafe fn with_context(context: *const Context, action: impl FnOnce(&Context) ->
     }
 }
 
-/// As many elements as are said; none where there is no pointer.
+/// Returns a slice of `count` elements; an empty one for a null pointer.
 ///
 /// # Safety
 /// `first` is null or points to so many elements, which live as long as the result is used and are not changed meanwhile.

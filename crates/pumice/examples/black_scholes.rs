@@ -20,7 +20,7 @@ use pumice::prelude::*;
 
 /// The interest rate without risk, in a year.
 const RATE: f32 = 0.02;
-/// How much the stock's price moves in a year.
+/// Annual volatility of the stock's price.
 const VOLATILITY: f32 = 0.3;
 
 /// The cumulative normal distribution, by a polynomial.

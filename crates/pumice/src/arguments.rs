@@ -1,4 +1,4 @@
-//! What a compiled program takes: how Rust functions become programs, and which values fit their parameters.
+//! Parameters and arguments of compiled programs: the conversion of Rust functions to programs, and the values that fit each parameter.
 
 use crate::results::ProgramResult;
 use pumice_array::{
@@ -30,8 +30,8 @@ pub trait Parameter: Sized {
     fn declare(number: u32, types: &mut ParameterTypes);
 }
 
-/// What the parameters of a program are, without Rust's types: arrays and scalars by their numbers. Rows of different lengths are
-/// two arrays.
+/// Types of a program's parameters, without Rust's types: arrays and scalars by their numbers. A parameter of rows of different
+/// lengths is two arrays.
 ///
 /// ```
 /// use pumice::{Parameters, layers::scalar::ScalarType, prelude::*};
@@ -104,7 +104,7 @@ impl<T: Primitive> Parameter for Exp<T> {
 }
 
 thread_local! {
-    /// Where the user has a program compiled: where its arguments come from.
+    /// Place in the user's code where the program is compiled. It is recorded as the place of the program's arguments.
     static COMPILED_AT: Cell<Option<Place>> = const { Cell::new(None) };
 }
 
@@ -138,7 +138,7 @@ pub(crate) fn described_at<R>(place: Place, describe: impl FnOnce() -> R) -> R {
             tuple of these"
 )]
 pub trait Function<P> {
-    /// What it returns.
+    /// Type of the function's result.
     type Result: ProgramResult;
     /// Applies the function to its parameters.
     fn describe(self) -> Self::Result;

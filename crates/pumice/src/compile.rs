@@ -14,7 +14,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How programs are compiled: on which device, and with which freedoms.
+/// A compiler configuration: the device, and the freedoms that code generation may take.
 ///
 /// ```
 /// use pumice::{Compiler, prelude::*};
@@ -32,7 +32,7 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// For the default device: what `PUMICE_DEVICE` names, or the best one that works.
+    /// Returns a compiler for the default device: the one that `PUMICE_DEVICE` names, or the best one that works.
     ///
     /// ```
     /// use pumice::{Compiler, prelude::*};
@@ -76,7 +76,7 @@ impl Compiler {
     ///
     /// The errors that [`Exp`](crate::Exp)'s functions state do not hold then, and none do on every device: GPUs have
     /// functions with a few units of error near 0 that grow with the argument, division and square root may be off by 2
-    /// units, and what is computed from infinities, NaN, subnormal numbers and the sign of zero may be anything.
+    /// units, and results of infinities, NaN, subnormal numbers and the sign of zero may be anything.
     ///
     /// ```
     /// use pumice::{Compiler, prelude::*};
@@ -90,9 +90,9 @@ impl Compiler {
         self
     }
 
-    /// Who takes the elements of a source of an expansion, where nothing is written but what consumers make of them. By
-    /// default it is chosen: where the device has warps, small sources are taken by threads, larger ones by warps, and large
-    /// ones by all blocks. Where it has none, divisions by warps are replaced.
+    /// Sets the execution scope that takes the elements of one source of an expansion. It applies where only fused consumers take the
+    /// elements, and the elements themselves are not written. By default it is chosen per source: on a device with warps, a thread takes
+    /// a small source, a warp a larger one, and all blocks a large one. On a device without warps, a division by warps is replaced.
     ///
     /// ```
     /// use pumice::{kernel::skeletons::Division, prelude::*};
@@ -107,8 +107,8 @@ impl Compiler {
         self
     }
 
-    /// How elements are combined at an index by `permute`, `scatter` and `histogram`, where their operator allows it. By
-    /// default that is chosen for the operator, the extents and the device; [`Compiled::explain`] shows how.
+    /// Sets how `permute`, `scatter` and `histogram` combine elements at an index, where their operator allows it. By
+    /// default that is chosen for the operator, the extents and the device; [`Compiled::explain`] shows the choice.
     ///
     /// ```
     /// use pumice::kernel::skeletons::Combine;
@@ -222,7 +222,7 @@ impl Compiler {
         self
     }
 
-    /// Whether what a round of a loop gives is written over what it was given, where every element is read only where it is written. On
+    /// Sets whether a round of a loop writes its results over its inputs, where every element is read only where it is written. On
     /// by default.
     ///
     /// ```
@@ -250,7 +250,7 @@ impl Compiler {
         self
     }
 
-    /// Sets how long each run of what this compiles may take, from its first launch on: array programs and kernels alike.
+    /// Sets a time limit for each run of a program or kernel that this compiles, from its first launch on.
     /// A run that takes longer is stopped, its result is an [`Error::Deadline`](crate::Error::Deadline) when it is looked at, and the device is
     /// free for the next run. Without a deadline, which is the default, nothing is spent on it.
     ///
@@ -278,7 +278,7 @@ impl Compiler {
         self
     }
 
-    /// How long a run may take.
+    /// Returns the time limit of a run, if there is one.
     pub(crate) fn limit(&self) -> Option<Duration> {
         self.limit
     }
@@ -338,7 +338,7 @@ impl Compiler {
         Passes { vectorise: self.plan.vectorise, narrow: self.plan.narrow }
     }
 
-    /// How kernels become text.
+    /// Returns the options of code generation.
     pub(crate) fn emit_options(&self) -> EmitOptions {
         self.options.clone()
     }
@@ -378,7 +378,7 @@ impl Compiler {
         Untyped::new(engine, program, choices)
     }
 
-    /// Runs a program once: what gives one result, or a tuple of several.
+    /// Runs a program with one result, or a tuple of several, once.
     ///
     /// ```
     /// use pumice::{Compiler, prelude::*};
@@ -392,7 +392,7 @@ impl Compiler {
     }
 }
 
-/// Says what a program that takes nothing launches and keeps in memory: `acc.explain()`. Everything that [`run`] takes has it.
+/// Explains which kernels and memory a program without arguments needs: `acc.explain()`. Everything that [`run`] takes has it.
 ///
 /// ```
 /// use pumice::prelude::*;
@@ -424,7 +424,7 @@ pub fn compile<P, F: Function<P>>(program: F) -> Result<Compiled<P, F::Result>> 
     Compiler::new()?.compile(program)
 }
 
-/// Runs a program once on the default device: what gives one result, or a tuple of several.
+/// Runs a program with one result, or a tuple of several, once on the default device.
 ///
 /// ```
 /// use pumice::prelude::*;
@@ -478,7 +478,7 @@ impl<P, R: ProgramResult> Compiled<P, R> {
     ///
     /// Several results are computed by one run, and share its outcome: if a check fails (an index out of bounds, a division by
     /// zero), each result that was computed beside it gives that error when it is looked at, whichever of them it belongs to. An
-    /// argument that is returned as it is stays what it is.
+    /// argument that is returned as it is stays unchanged.
     ///
     /// ```
     /// use pumice::prelude::*;
@@ -495,7 +495,7 @@ impl<P, R: ProgramResult> Compiled<P, R> {
 
     /// The results of this program for arrays and scalars of another one, as a part of that: `f.call(xs).map(..)`.
     ///
-    /// It describes the same operations as if they were written there, so they are fused with what stands around them, and run
+    /// It describes the same operations as if they were written there, so they are fused with those around them, and run
     /// on the caller's device with the caller's choices. Arrays that the program holds ([`use_`](crate::use_)) are shared, loops
     /// and branches work, and failures name the places where the program was written. A scalar argument may be any expression
     /// of the caller, also one that is computed from its arrays.
@@ -543,7 +543,7 @@ impl<P, R: ProgramResult> Compiled<P, R> {
         self.untyped.time(&arguments.collect(), runs)
     }
 
-    /// The plan for these arguments: what is allocated and launched, and what each kernel comes from.
+    /// Returns the plan for these arguments: the allocations, the launches, and the operations that each kernel comes from.
     ///
     /// ```
     /// use pumice::prelude::*;
@@ -556,7 +556,7 @@ impl<P, R: ProgramResult> Compiled<P, R> {
     }
 
     /// The launches for these arguments: each with its kernel, the operation that it comes from and the skeleton that made it.
-    /// Those of a loop or a branch are there once, as [`Compiled::explain`] has them.
+    /// Launches of a loop or a branch are listed once, as in [`Compiled::explain`].
     ///
     /// ```
     /// use pumice::prelude::*;
@@ -572,10 +572,10 @@ impl<P, R: ProgramResult> Compiled<P, R> {
         Ok(plans.flat_map(Plan::launches).cloned().collect())
     }
 
-    /// What is computed, launched and kept in memory for these arguments, and why: as text (`Display`), as JSON and as a drawing.
+    /// Explains which kernels and memory the program needs for these arguments, and why: as text (`Display`), as JSON and as a drawing.
     /// Nothing is run. The text has a summary, then the plan, and after it the kernels of its launches in the text form of Program IR.
-    /// Where it ends with a loop or a branch, the plans of its programs follow, for the arrays of the first round, and then that of the
-    /// rest if its extents do not depend on how the loop goes on.
+    /// If the plan ends with a loop or a branch, the plans of its programs follow, for the arrays of the first round. The plan of the rest
+    /// comes last, if its extents do not depend on how the loop goes on.
     ///
     /// ```
     /// use pumice::prelude::*;
@@ -590,8 +590,8 @@ impl<P, R: ProgramResult> Compiled<P, R> {
         self.untyped.explain(&arguments.collect())
     }
 
-    /// Runs the program twice and tells what the second run took: each kernel by the device's own clock where it has one, transfers,
-    /// bytes per second, and the share of what the device can do ([`Ceilings`](crate::Ceilings), which are measured when a device is
+    /// Runs the program twice and reports the time of the second run: each kernel by the device's own clock where it has one, transfers,
+    /// bytes per second, and the share of the device's limits ([`Ceilings`](crate::Ceilings), which are measured when a device is
     /// first asked about). Results are brought to the host. While it runs, kernels are launched one by one: a loop that a GPU would
     /// go through by itself asks the host in every round.
     ///

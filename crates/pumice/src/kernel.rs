@@ -1,4 +1,4 @@
-//! The kernel language, and kernels as typed values: what is written with `Pull`, `Push` and levels runs on every device.
+//! The kernel language, and kernels as typed values: programs with `Pull`, `Push` and levels run on every device.
 //!
 //! A function on [`Pull`] arrays becomes a kernel with [`Compiler::kernel`], and [`Kernel::run`] launches it:
 //!
@@ -14,7 +14,7 @@
 //! # Ok::<(), pumice::Error>(())
 //! ```
 //!
-//! This file adds types to what the runtime does; it decides nothing about kernels or launches itself.
+//! This file adds types to the runtime's functions; it decides nothing about kernels or launches itself.
 
 mod apply;
 mod arguments;
@@ -126,10 +126,10 @@ impl Compiler {
 }
 
 impl<P, T: Elt> Kernel<P, T> {
-    /// Launches the kernel. The result stays on the device until it is looked at; what failed in the kernel is an error
+    /// Launches the kernel. The result stays on the device until it is looked at; a failure in the kernel is an error
     /// then. A kernel that returns nothing gives an array without elements.
     ///
-    /// An array that the kernel changes (a parameter [`Mutable`]) is changed where it is if nobody else holds it, and copied
+    /// An array that the kernel changes (a parameter [`Mutable`]) is changed in place if there is no other handle on it, and copied
     /// first otherwise: other handles on the same array never see the change.
     ///
     /// ```
@@ -166,7 +166,7 @@ impl<P, T: Elt> Kernel<P, T> {
         self.callable.time(arguments.collect(), runs)
     }
 
-    /// What the kernel does with these arguments on the simulator, and what a GPU would pay for it: line by line, memory
+    /// Runs the kernel on the simulator and reports what these arguments would cost on a GPU: line by line, memory
     /// sectors, bank conflicts, divergent branches, barriers. A race or another fault is an error that names both places.
     ///
     /// ```
@@ -216,7 +216,7 @@ impl<P, T: Elt> Kernel<P, T> {
         self.callable.specialised(&arguments.collect())
     }
 
-    /// The definition: the program, and what its parameters stand for.
+    /// Returns the definition: the program, and the meaning of its parameters.
     ///
     /// ```
     /// # use pumice::{Compiler, kernel::{Grid, Ix, Pull, Push}};

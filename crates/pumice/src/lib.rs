@@ -109,7 +109,7 @@ pub use running::Running;
 pub use stream::MapStream;
 pub use untyped::Untyped;
 
-/// The layers below, for those who write kernels, devices or front ends.
+/// The layers below, for authors of kernels, devices and front ends.
 pub mod layers {
     pub use pumice_array as array;
     pub use pumice_emit as emit;
@@ -119,7 +119,7 @@ pub mod layers {
     pub use pumice_scalar as scalar;
 }
 
-/// What programs need: `use pumice::prelude::*`.
+/// Names that most programs need: `use pumice::prelude::*`.
 pub mod prelude {
     pub use crate::Explain;
     pub use crate::{

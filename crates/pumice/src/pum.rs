@@ -1,8 +1,8 @@
 //! Modules of the `.pum` language in Rust programs: files that were checked, whose functions are parts of array programs.
 //!
 //! [`include_pum!`](crate::include_pum) makes Rust functions of those of a file when a program is compiled, and `pumice build --to rust` writes the
-//! same as text; [`Module`] is for those who have the text only when the program runs. This knows what the functions
-//! of a file are made of, and nothing of how programs are run.
+//! same as text; [`Module`] is for programs that have the text only at run time. This module knows the parts of a file's
+//! functions, and nothing of how programs are run.
 
 mod columns;
 
@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 pub use pumice_lang::interface::{Datum, Export, Interface, Leaf};
 pub use pumice_lang::types::Size;
 
-/// A file of the `.pum` language whose types are right, with what it imports.
+/// A file of the `.pum` language whose types are right, with its imports.
 ///
 /// ```
 /// use pumice::{Compiler, pum::Module};
@@ -40,7 +40,7 @@ pub struct Module {
     program: Arc<Program>,
     checked: Arc<Checked>,
     interface: Interface,
-    /// The functions that somebody asked for.
+    /// The functions that were asked for so far.
     functions: Mutex<HashMap<String, Arc<ModuleFunction>>>,
 }
 
@@ -59,8 +59,8 @@ pub struct ModuleFunction {
 }
 
 impl Module {
-    /// Checks a file: the first of these names and texts is its own, the others are what it imports by these names. The error has what is wrong,
-    /// with its places.
+    /// Checks a file: the first of these names and texts is its own, the others are its imports by these names. The error has the mistakes,
+    /// with their places.
     ///
     /// ```
     /// use pumice::pum::Module;
@@ -85,7 +85,7 @@ impl Module {
         Ok(Module { program, checked, interface, functions: Mutex::default() })
     }
 
-    /// What it offers.
+    /// Returns the module's interface: the functions that can be called, and the reasons why others cannot.
     ///
     /// ```
     /// use pumice::pum::Module;
@@ -194,7 +194,7 @@ impl IncludedModule {
         IncludedModule { texts, module: OnceLock::new() }
     }
 
-    /// Describes what a function gives as a part of the program that is being written. Whatever is wrong is an error when that is compiled.
+    /// Describes the results of a function as a part of the program that is being written. An error is reported when that program is compiled.
     ///
     /// ```
     /// use pumice::pum::{IncludedModule, ModuleArguments};
@@ -227,7 +227,7 @@ impl IncludedModule {
     }
 }
 
-/// What a function of a module is called with: its arrays and numbers, in order.
+/// Arguments of a call of a module's function: its arrays and numbers, in order.
 ///
 /// ```
 /// use pumice::pum::ModuleArguments;

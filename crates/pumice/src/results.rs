@@ -1,7 +1,7 @@
-//! What a compiled program gives: an array, rows of different lengths, or tuples of these.
+//! Results of compiled programs: an array, rows of different lengths, or tuples of these.
 //!
-//! A result is made of arrays in a fixed order. Each part takes its own from what a run computed, so a tuple is the parts one
-//! after the other, however deep it nests.
+//! A result is made of arrays in a fixed order. Each part takes its own arrays from those that a run computed, so a tuple is its parts
+//! one after the other, at any depth of nesting.
 
 use pumice_array::{Acc, AccRagged, Array, ArrayData, ArrayType, Described, Error, Ragged, Shape, Vector};
 use pumice_runtime::Result;
@@ -32,7 +32,7 @@ use std::sync::Arc;
     note = "a program returns an `Acc<..>`, an `AccRagged<..>`, or a tuple of up to eight of these"
 )]
 pub trait ProgramResult: Sized {
-    /// What a run returns.
+    /// Type of the value that a run returns.
     type Value: Send + 'static;
     /// Adds the ranks and element types of the arrays that the result is made of, in order.
     fn add_types(types: &mut Vec<ArrayType>);
@@ -40,7 +40,7 @@ pub trait ProgramResult: Sized {
     fn add_arrays(&self, arrays: &mut Vec<Arc<Described>>);
     /// Makes a result of descriptions: asks for those of its arrays in order, by rank and element types.
     fn describe(next: &mut dyn FnMut(ArrayType) -> Arc<Described>) -> Self;
-    /// Makes what a run returns of arrays that were computed: takes those of this result, in order.
+    /// Builds the value that a run returns from the computed arrays: takes those of this result, in order.
     fn value(arrays: &mut dyn Iterator<Item = Arc<dyn ArrayData>>) -> Result<Self::Value>;
 
     /// The arrays that the result is made of, in order.

@@ -1,4 +1,4 @@
-//! Runs that another thread does: what is waited for, polled, or cancelled.
+//! Runs on a thread of their own, which can be waited for, polled or cancelled.
 //!
 //! Each run has a thread of its own, which ends with it. That thread waits for compilers and for the device, so it is none of
 //! Rayon's; and where a worker of Rayon's waits for a run, it takes up other tasks of its pool, because the run may need them.
@@ -17,11 +17,11 @@ use std::thread::Builder;
 use std::time::Duration;
 
 impl<P, R: ProgramResult> Compiled<P, R> {
-    /// Starts a run on a thread of its own, and returns at once. What it gives is that of [`Compiled::run`]: arrays stay on the
-    /// device, and a failed check is told when they are looked at. The run is done when the device is.
+    /// Starts a run on a thread of its own, and returns at once. Its result is that of [`Compiled::run`]: arrays stay on the
+    /// device, and a failed check is reported when they are looked at. The run is done when the device is.
     ///
     /// The handle can be waited for, or awaited in any executor: it wakes its task by itself. If it is dropped, or
-    /// [cancelled](Running::cancel), what has not begun does not begin.
+    /// [cancelled](Running::cancel), no further work begins.
     ///
     /// There is one thread for each run that is under way, from the system ([`std::thread`]), not from a pool: it prepares the
     /// arguments, compiles kernels where they are new, launches, and waits. Runs that are started one after the other may be done
@@ -47,7 +47,7 @@ impl<P, R: ProgramResult> Compiled<P, R> {
     }
 }
 
-/// A run on a thread of its own, which gives a `V`: what [`Compiled::run_async`] returns. It is a [`Future`] too.
+/// A run on a thread of its own, which gives a `V`, as returned by [`Compiled::run_async`]. It is a [`Future`] too.
 ///
 /// ```
 /// use pumice::prelude::*;
@@ -87,10 +87,10 @@ struct Shared<V> {
 }
 
 enum State<V> {
-    /// Not done yet; whoever is to be woken then.
+    /// Not done yet, with the waker of the task that polls, if one does.
     Running(Option<Waker>),
     Done(Result<V>),
-    /// Done, and given to whoever asked.
+    /// Done, and the result was taken.
     Given,
 }
 
@@ -164,7 +164,7 @@ impl<V> Running<V> {
                 return outcome;
             }
             let (turn, done) = (take_turn(), &self.shared.done);
-            // Who is woken looks again, and who cannot wait because a thread panicked does so too.
+            // After waking, the loop looks again. So it does where waiting failed because another thread panicked.
             match turn {
                 Turn::Worked => {}
                 // There may be something to do for the pool before the run is done.
@@ -191,7 +191,7 @@ impl<V> Running<V> {
         !matches!(*self.shared.lock(), State::Running(_))
     }
 
-    /// Asks the run to end, and does not wait for that. What has not begun does not begin: kernels are not compiled or
+    /// Asks the run to end, and does not wait for that. No further work begins: kernels are not compiled or
     /// launched, a loop over arrays makes no further round. A kernel that was launched runs to its end.
     ///
     /// Waiting for the run then gives an [`Error::Cancelled`], or the result if nothing was left to be begun.
@@ -211,7 +211,7 @@ impl<V> Running<V> {
     }
 }
 
-/// The result, once; who polls again after it was given gets an error.
+/// Gives the result once; polling again after that is an error.
 impl<V> Future for Running<V> {
     type Output = Result<V>;
 

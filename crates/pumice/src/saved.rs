@@ -34,7 +34,7 @@ impl<P, R: ProgramResult> Compiled<P, R> {
 
 impl Compiler {
     /// Compiles a program of text that [`Compiled::to_text`] gave, or that was written by hand, as one with parameters `P` that
-    /// gives an `R`. The error of a text that takes or gives something else says what differs.
+    /// gives an `R`. The error of a text that takes or gives something else describes the difference.
     ///
     /// Element types are compared by their scalars, as `docs/array-ir.md` has them. A parameter that the program does not use is
     /// not in its text, and fits any type.

@@ -20,8 +20,8 @@ impl<P, R: ProgramResult> Compiled<P, R> {
     /// the same time. No other input or result is held: inputs are taken from the iterator as results are asked for, a chunk's
     /// input is dropped when it is done, and its device memory is free before its result is given.
     ///
-    /// An error stands in the place of the input that failed, and the stream goes on with the next one. Who wants it to end there
-    /// collects into a `Result`. Dropping the stream cancels what is under way.
+    /// An error stands in the place of the input that failed, and the stream goes on with the next one. To end at the first error,
+    /// collect into a `Result`. Dropping the stream cancels the runs under way.
     ///
     /// ```
     /// use pumice::prelude::*;
@@ -58,7 +58,7 @@ impl<P, R: ProgramResult> Compiled<P, R> {
     }
 }
 
-/// The results of a program for many inputs, in order: what [`Compiled::map_stream`] returns.
+/// The results of a program for many inputs, in order, as returned by [`Compiled::map_stream`].
 ///
 /// ```
 /// use pumice::prelude::*;

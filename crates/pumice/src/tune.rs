@@ -1,7 +1,7 @@
 //! Auto-tuning: finds which numbers make a program fastest on a device, and remembers them.
 //!
-//! A [`Space`] says what can be chosen (threads of a block, items of a thread, rounds that are unrolled) and for which
-//! size; a function times a choice; a [`Strategy`] decides which choices are timed. The best one is kept beside the
+//! A [`Space`] has the parameters (threads of a block, items of a thread, rounds that are unrolled) and the
+//! size of the inputs; a function times a choice; a [`Strategy`] decides which choices are timed. The best one is kept beside the
 //! compiled kernels, for this device and inputs of about this size, and [`best`] finds it from then on:
 //!
 //! ```
@@ -21,7 +21,7 @@
 //! # Ok::<(), pumice::Error>(())
 //! ```
 //!
-//! Nothing here knows what is tuned, and nothing that is remembered is trusted: a choice that the space does not have counts
+//! Nothing here knows the tuned program, and nothing that is stored is trusted: a choice that the space does not have counts
 //! as none.
 
 use crate::Compiler;
@@ -39,13 +39,13 @@ use std::path::PathBuf;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// What it is called.
+    /// Name of the parameter.
     pub name: String,
     /// The values to choose from; neighbours in this list are neighbours for [`Strategy::HillClimb`].
     pub values: Vec<i64>,
 }
 
-/// What can be chosen, for inputs of some size.
+/// A search space: the parameters that can be chosen, for inputs of some size.
 ///
 /// ```
 /// use pumice::tune::Space;
@@ -59,7 +59,7 @@ pub struct Space {
 }
 
 impl Space {
-    /// Nothing to choose yet, for inputs of about `size` elements: sizes with as many binary digits share what is found.
+    /// Returns an empty space, for inputs of about `size` elements. Sizes with the same number of binary digits share their best choice.
     ///
     /// ```
     /// use pumice::tune::Space;
@@ -94,7 +94,7 @@ impl Space {
         &self.parameters
     }
 
-    /// How many choices there are.
+    /// Returns the number of choices.
     ///
     /// ```
     /// use pumice::tune::Space;
@@ -104,7 +104,7 @@ impl Space {
         self.parameters.iter().fold(1, |all, parameter| all.saturating_mul(parameter.values.len() as u128))
     }
 
-    /// Whether there is none.
+    /// Returns `true` if there is no choice.
     ///
     /// ```
     /// use pumice::tune::Space;
@@ -203,7 +203,7 @@ impl fmt::Display for Choice {
     }
 }
 
-/// Which choices are timed. The same seed draws the same choices.
+/// A search strategy: the choices that are timed. The same seed draws the same choices.
 ///
 /// ```
 /// use pumice::tune::{Space, Strategy, search};
@@ -217,20 +217,20 @@ impl fmt::Display for Choice {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
-    /// All of them.
+    /// Times all choices.
     Exhaustive,
-    /// Some of them, drawn at random.
+    /// Times some choices, drawn at random.
     Random {
-        /// How many; all if there are no more.
+        /// Number of choices to draw; all are timed if there are no more.
         tries: usize,
-        /// What the draw starts from.
+        /// Seed of the random numbers.
         seed: u64,
     },
-    /// From a choice drawn at random to its best neighbour, as long as that is better; several times.
+    /// Goes from a choice drawn at random to its best neighbour as long as that is faster; several times.
     HillClimb {
-        /// How many times.
+        /// Number of random starts.
         restarts: usize,
-        /// What the draw starts from.
+        /// Seed of the random numbers.
         seed: u64,
     },
 }
@@ -254,7 +254,7 @@ pub struct Measurement {
     pub milliseconds: f64,
 }
 
-/// What a search found.
+/// Result of a search.
 ///
 /// ```
 /// use pumice::tune::{Space, Strategy, search};
@@ -275,7 +275,7 @@ pub struct Tuned {
     pub milliseconds: f64,
     /// Every choice that was timed, in order.
     pub measurements: Vec<Measurement>,
-    /// How many choices could not run.
+    /// Number of choices that could not run.
     pub infeasible: usize,
 }
 
@@ -334,7 +334,7 @@ pub fn tune(
 }
 
 /// The choice that [`tune`] found best for this program on the compiler's device and inputs of about this size, in this
-/// process or one before. A program that nobody tuned has none.
+/// process or one before. A program that was never tuned has none.
 ///
 /// ```
 /// use pumice::Compiler;
@@ -363,7 +363,7 @@ pub fn kept_in(compiler: &Compiler, program: &str, space: &Space) -> Option<Path
     engine.kernels().remembered_in(&key(compiler, program, space))
 }
 
-/// What a choice is remembered by.
+/// Returns the key that a choice is stored under.
 fn key(compiler: &Compiler, program: &str, space: &Space) -> Vec<String> {
     let device = compiler.device();
     let parameters = space.parameters.iter().map(|parameter| format!("{parameter:?}"));
@@ -371,10 +371,10 @@ fn key(compiler: &Compiler, program: &str, space: &Space) -> Vec<String> {
     fixed.into_iter().chain([space.size_class().to_string()]).chain(parameters).collect()
 }
 
-/// The first line of what is remembered; the number changes with the format.
+/// First line of a stored choice; the number changes with the format.
 const HEADER: &str = "pumice tuned 1";
 
-/// What is remembered: a line for people, the time, and a line for each parameter.
+/// Writes the text that is stored: a line for people, the time, and a line per parameter.
 fn write(program: &str, tuned: &Tuned) -> String {
     let name: String = program.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let mut text = format!("{HEADER}\nprogram {name}\nmilliseconds {}\n", tuned.milliseconds);
@@ -384,7 +384,7 @@ fn write(program: &str, tuned: &Tuned) -> String {
     text
 }
 
-/// The choice that was remembered, if it is one of the space.
+/// Reads a stored choice; `None` unless it is one of the space.
 fn read(bytes: &[u8], space: &Space) -> Option<Choice> {
     let mut lines = std::str::from_utf8(bytes).ok()?.lines();
     if lines.next()? != HEADER {

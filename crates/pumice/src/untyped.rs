@@ -1,7 +1,7 @@
-//! Compiled programs without Rust's types: how one runs, plan after plan.
+//! Compiled programs without Rust's types, and their execution, plan after plan.
 //!
-//! A plan ends where something must be known before the rest can be planned ([`Plan::reads`]): a length, a count, or what a
-//! loop or a branch gives. The programs of loops and branches are compiled programs too, which are run like this one; they
+//! A plan ends where something must be known before the rest can be planned ([`Plan::reads`]): a length, a count, or the result of
+//! a loop or a branch. The programs of loops and branches are compiled programs too, which are run like this one; they
 //! find their plans again in every round that has the same extents. A loop whose rounds are all alike is bound once ([`UniformLoop`]).
 
 use crate::profile::{Ceilings, RunReport};
@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// A compiled program without Rust's types: what [`Compiled`](crate::Compiled) is made of, and what other front ends run.
+/// A compiled program without Rust's types: the untyped part of [`Compiled`](crate::Compiled), which other front ends run too.
 ///
 /// ```
 /// use pumice::{Compiler, prelude::*};
@@ -45,7 +45,7 @@ pub struct Untyped {
     nested: HashMap<NodeId, Nested>,
 }
 
-/// The programs of a loop or a branch, and what the device keeps of its rounds.
+/// The programs of a loop or a branch, and the state of its rounds that the device keeps.
 struct Nested {
     programs: Vec<Untyped>,
     memo: Memo,
@@ -101,7 +101,7 @@ impl Untyped {
         self.run_until(inputs, &Clock::new(self.choices.limit))
     }
 
-    /// As [`Untyped::run_all`], unless `cancelled` is set meanwhile: what has not begun then does not begin, and the run is an
+    /// Runs as [`Untyped::run_all`] does until `cancelled` is set. No further work begins then, and the run is an
     /// [`Error::Cancelled`]. A kernel that was launched runs to its end.
     ///
     /// ```
@@ -134,13 +134,13 @@ impl Untyped {
         execution.results()
     }
 
-    /// What a profile says of something that is done for the whole program: it is named by its first result.
+    /// Describes work on the whole program for a profile. The work is named by the program's first result.
     fn facts(&self, name: &str) -> Facts {
         let place = self.program.results().first().map(|result| self.program.node(*result).place.to_string());
         Facts { name: name.into(), place: place.unwrap_or_default(), ..Facts::default() }
     }
 
-    /// What a profile says of something that the host reads, or runs, between two plans.
+    /// Describes for a profile the host's read or run between two plans.
     fn waited(&self, read: Read) -> Facts {
         let (name, node) = match read {
             Read::Extents(node) => ("read a length", node),
@@ -153,7 +153,7 @@ impl Untyped {
         Facts { name: name.into(), place: self.program.node(node).place.to_string(), ..Facts::default() }
     }
 
-    /// What a profile says of a plan that was made.
+    /// Describes for a profile the making of a plan.
     fn planned(&self, plan: &Plan) -> Facts {
         let (kernels, operations) = (plan.launches().count(), self.program.nodes().len());
         let why = if plan.reads().is_some() { ", up to what the host reads or runs next" } else { "" };
@@ -190,7 +190,7 @@ impl Untyped {
         (0..runs).map(once).collect()
     }
 
-    /// Runs the plans after which something is read or run; gives the last one, and what is known then.
+    /// Runs the plans that end where something is read or run. Returns the last plan, and the facts that planned it.
     fn read(&self, inputs: &Inputs, clock: &Clock<'_>) -> Result<(Arc<PreparedPlan>, Reading)> {
         let mut reading = Reading::default();
         loop {
@@ -236,7 +236,7 @@ impl Untyped {
         }
     }
 
-    /// Runs a loop or a branch on its inputs; what it gives is known from there on, and so are they.
+    /// Runs a loop or a branch on its inputs. Adds the inputs and the results to `reading`.
     fn run_control(
         &self,
         inputs: &Inputs,
@@ -346,7 +346,7 @@ impl Untyped {
         outcome?;
         let ceilings = Ceilings::of(self.engine.device())?;
         let mut report = RunReport::new(self.explain(inputs)?, took, &first, &again, ceilings);
-        // What a device tells of its kernels.
+        // Adds the resources that the device reports for its kernels.
         for foreseen in self.foresee(inputs)? {
             for launch in foreseen.plan.iter().flat_map(Plan::launches) {
                 let resources = self.engine.resources(&launch.program, &self.choices.emit)?;
@@ -447,7 +447,7 @@ impl Nested {
             scalars: scalars.to_vec(),
             computed: HashMap::new(),
         };
-        // What cannot be planned is told when it is run.
+        // An error of planning is reported when the program is run.
         let planned = |number: usize, overwritten: Range<usize>, inputs: &Inputs| {
             let program = self.programs.get(number)?;
             let overwritten = overwritten.start as u32..overwritten.end as u32;
@@ -470,7 +470,7 @@ impl Nested {
             return Ok(None);
         };
         let mut given = given.clone();
-        // What is computed before the first round is only computed if there is one.
+        // The program before the first round is only run if there is a round.
         if let Some(once) = once {
             if planned(once, 0..0, &inputs).is_none() {
                 return Ok(None);
@@ -489,7 +489,7 @@ impl Nested {
             given.extend(run(once)?);
             inputs = inputs_of(&given);
         }
-        // Every round but the first is given what the one before gave, and the first one a copy. Kernels that were compiled ahead
+        // The first round is given a copy of the state, every other one the results of the round before. Kernels that were compiled ahead
         // write elsewhere.
         let over_state = planned(shape.step, shape.state.clone(), &inputs);
         let Some(step) = over_state.or_else(|| planned(shape.step, 0..0, &inputs)) else { return Ok(None) };
@@ -502,7 +502,7 @@ impl Nested {
     }
 }
 
-/// What planning may know.
+/// Collects the facts that planning may use: extents, scalar arguments, and counts and values that were read.
 fn known(inputs: &Inputs, reading: &Reading) -> Knowledge {
     let extents = |data: &Arc<dyn ArrayData>| data.extents().to_vec();
     Knowledge {
@@ -546,7 +546,7 @@ impl Clock<'_> {
         }
     }
 
-    /// Does what is not part of the run.
+    /// Runs `prepare`, whose time does not count as time of the run.
     fn while_preparing<R>(&self, prepare: impl FnOnce() -> R) -> R {
         let start = Instant::now();
         let result = prepare();
@@ -567,10 +567,10 @@ impl Clock<'_> {
     }
 }
 
-/// What was found out while a program ran: arrays that only then have extents, counts, and elements that extents depend on.
+/// Facts that were found out during a run: arrays whose extents were unknown before, counts, and elements that extents depend on.
 #[derive(Default)]
 struct Reading {
-    /// The program's inputs with the arrays, once there is one.
+    /// The program's inputs and the arrays computed so far; `None` before the first of them.
     inputs: Option<Inputs>,
     counted: HashMap<NodeId, i64>,
     values: HashMap<NodeId, Vec<Constant>>,

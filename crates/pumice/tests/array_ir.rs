@@ -44,7 +44,7 @@ fn identity(types: &[ScalarType]) -> Function {
     function(types, |terms| terms.to_vec())
 }
 
-/// What devices and the interpreter say of a program.
+/// Returns the errors of the devices and of the interpreter for a program.
 fn errors(root: &Arc<Described>) -> Vec<String> {
     let on = |device: &str| {
         let compiler = Compiler::on(device).unwrap_or_else(|error| panic!("{error}"));

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 const LIMIT: Duration = Duration::from_secs(2);
 
-/// What a run may take when it is stopped, on a busy machine.
+/// Upper limit of the time that a stopped run may take, on a busy machine.
 const MOST: Duration = Duration::from_secs(60);
 
 /// The devices that work here, or the one that `PUMICE_DEVICE` names, with a deadline. (The OpenCL of a GPU may not see what

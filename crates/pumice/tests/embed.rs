@@ -389,7 +389,7 @@ fn guarded(a: i32, b: i32) -> i32 {
     if b != 0 { a / b } else { 0 }
 }
 
-/// What is computed under a condition is computed under it also where the same was computed before under another one.
+/// A guarded computation stays under its own condition, even where the same value was computed before under another condition.
 #[embed]
 fn guarded_twice(a: i32, b: i32) -> i32 {
     let first = if a > 0 { guarded(a, b) } else { 1 };
@@ -489,7 +489,7 @@ fn pull_by_methods((a, b, mass): (TripleExp, TripleExp, Exp<f32>)) -> TripleExp 
     (dx * factor, dy * factor, dz * factor)
 }
 
-/// Where a ray from the origin meets a sphere.
+/// Returns the distance at which a ray from the origin meets a sphere.
 #[embed]
 fn hit(direction: Triple, centre: Triple, radius: f32) -> Option<f32> {
     let along = direction.0 * centre.0 + direction.1 * centre.1 + direction.2 * centre.2;
@@ -813,7 +813,7 @@ fn a_failure_names_the_line_of_the_operator() -> pumice::Result<()> {
     Ok(())
 }
 
-/// How far away a ray meets a sphere, or -1.
+/// Returns the distance at which a ray meets a sphere, or -1.
 #[embed]
 #[allow(clippy::manual_unwrap_or)] // The pattern is what is tested.
 fn depth(direction: Triple, centre: Triple) -> f32 {

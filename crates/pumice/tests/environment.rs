@@ -1,4 +1,4 @@
-//! What the environment may do to a program: folders that cannot be written, damaged files, missing compilers.
+//! Effects of the environment on a program: folders that cannot be written, damaged files, missing compilers.
 //!
 //! A process opens each device once, so every case is a process of its own: this test program starts itself again, with
 //! the one test [`child`], which runs a small program on the default device and prints what came of it.
@@ -124,7 +124,7 @@ fn start_without_device(program: &str, cache: &Path) -> Command {
     command
 }
 
-/// What a child printed about its program: all from its result or error on.
+/// Returns the child's output about its program: everything from its result or error on.
 fn outcome(command: &mut Command) -> String {
     let output = command.output().expect("this program can be started again");
     let text = String::from_utf8_lossy(&output.stdout);
@@ -409,7 +409,7 @@ fn the_folder_has_a_limit_and_can_be_switched_off() {
     assert!(text.starts_with(SUM) && !none.exists(), "{text}");
 }
 
-/// Whatever part of the way to a vector the memory suffices for, the rest is an error.
+/// With too little memory the run ends with an error, at whatever allocation the memory runs out.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_process_without_enough_memory_is_told_so() {

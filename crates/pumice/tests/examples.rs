@@ -28,7 +28,7 @@ fn on_opencl() {
     run_all(EXAMPLES, "opencl");
 }
 
-/// As in `dotp | head -0`.
+/// The output is closed early, as by `dotp | head -0`.
 #[test]
 fn output_that_nobody_reads_is_no_panic() {
     for name in ["dotp", "row_sums", "sum_blocks"] {

@@ -74,7 +74,7 @@ fn extents_that_no_array_has_are_named_as_they_were_written() {
     assert!(error.contains("newcomers.rs:") && !error.contains("-1"), "{error}");
 }
 
-/// What `main() -> pumice::Result<()>` prints is the message.
+/// `main() -> pumice::Result<()>` prints the message of an error.
 #[test]
 fn errors_are_readable_from_main() {
     let error = pumice::Compiler::on("abacus").err().unwrap();

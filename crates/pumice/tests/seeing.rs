@@ -1,4 +1,4 @@
-//! What people see of a program: explanations, profiles and traces.
+//! Views of a program for people: explanations, profiles and traces.
 //!
 //! The texts in `explained/` are for people to read when they change; `PUMICE_UPDATE=1` writes them anew. They are for the simulator, so
 //! that they are the same on every machine.
@@ -182,7 +182,7 @@ fn child() -> pumice::Result<()> {
     std::process::abort();
 }
 
-/// What the child leaves if `PUMICE_PROFILE` is this file, and what it writes to standard error.
+/// Runs the child with `PUMICE_PROFILE` set to this file, and returns its standard error.
 fn traced(device: &str, file: &Path) -> String {
     let test = std::env::current_exe().unwrap_or_default();
     let child = Command::new(test)

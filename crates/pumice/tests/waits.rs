@@ -1,4 +1,4 @@
-//! When the host waits for a device: when it looks, and not before.
+//! The host waits for a device only when it reads a result.
 
 use pumice::layers::runtime::{Device, device_names};
 use pumice::{Compiler, prelude::*};

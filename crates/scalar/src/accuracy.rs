@@ -1,4 +1,4 @@
-//! How exact operations on floats are on every device, without `fast_math`. Only the promise is here: the emitters keep it,
+//! Accuracy of operations on floats on every device, without `fast_math`. Only the promise is here: the emitters keep it,
 //! and the conformance suite checks it.
 
 use crate::Op;

@@ -47,7 +47,7 @@ struct Arena {
     next_loop: u32,
     /// Scopes that are open.
     depth: usize,
-    /// What nodes mention, in the order of the scopes.
+    /// Objects that nodes refer to, in the order of the scopes.
     kept: Vec<Arc<dyn Any>>,
 }
 
@@ -178,7 +178,7 @@ impl Term {
         })
     }
 
-    /// The same value, for code that is evaluated only where a condition holds: what the condition chooses is chosen.
+    /// Returns the same value for code that is evaluated only where a condition holds: choices that the condition decides are resolved.
     pub(crate) fn given(self, condition: Term) -> Term {
         with(|arena| {
             let (condition, id) = (arena.id(condition), arena.id(self));
@@ -225,10 +225,10 @@ pub fn repeat(
     close_loop(number, initial, condition, &next)
 }
 
-// Functions that take closures do nothing but call them: they are compiled anew for every closure, so what need not be is
-// in functions of its own.
+// Functions that take closures do nothing but call them: they are compiled anew for every closure, so the rest of the work is
+// in functions without closures.
 
-/// Numbers for so many loops; gives the first.
+/// Reserves numbers for so many loops; returns the first.
 fn new_loops(count: u32) -> u32 {
     with(|arena| {
         arena.next_loop += count;
@@ -265,13 +265,13 @@ pub fn scope<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// How many scopes are open on this thread: nodes that are made at one depth are forgotten at a lower one.
+/// Returns the number of scopes that are open on this thread. Nodes that are made at one depth are forgotten at a lower one.
 pub fn scope_depth() -> usize {
     with(|arena| arena.depth)
 }
 
-/// Keeps what a node mentions that is made now as long as that node lives: until the innermost open scope ends. Outside of all
-/// scopes nodes live on, and this is kept until [`release_kept`].
+/// Keeps an object that a new node refers to as long as that node lives: until the innermost open scope ends. Outside of all
+/// scopes nodes live on, and the object is kept until [`release_kept`].
 ///
 /// ```
 /// use pumice_scalar::{keep, release_kept, scope};
@@ -291,9 +291,9 @@ pub fn keep(mentioned: Arc<dyn Any>) {
     with(|arena| arena.kept.push(mentioned));
 }
 
-/// Forgets what is kept for nodes that were made outside of all scopes, unless a scope is open, in which they may be used.
+/// Releases the objects kept for nodes that were made outside of all scopes. Does nothing while a scope is open, which may use those nodes.
 pub fn release_kept() {
-    // Dropped when the arena is free again: what is dropped may look at it.
+    // Dropped when the arena is no longer borrowed: a destructor may use it.
     let _released = with(|arena| if arena.depth == 0 { std::mem::take(&mut arena.kept) } else { Vec::new() });
 }
 
@@ -315,7 +315,7 @@ impl Scope {
 
 impl Drop for Scope {
     fn drop(&mut self) {
-        // Dropped when the arena is free again: what is dropped may look at it.
+        // Dropped when the arena is no longer borrowed: a destructor may use it.
         let _kept = with(|arena| {
             arena.graph.truncate(self.mark);
             arena.stamps.truncate(self.mark);
@@ -326,7 +326,7 @@ impl Drop for Scope {
     }
 }
 
-/// Builds a function from what `f` makes of its parameters.
+/// Builds a function: `f` computes its results from its parameters.
 pub fn function(parameters: &[ScalarType], f: impl FnOnce(&[Term]) -> Vec<Term>) -> Function {
     let scope = Scope::open();
     scope.function(parameters, &f(&variables(parameters)))
@@ -353,7 +353,7 @@ impl Scope {
     }
 }
 
-/// What [`Function::replace`] puts in the place of a node.
+/// Replacement of a node by [`Function::replace`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replacement {
     /// A node before it, of the same type.
@@ -363,8 +363,8 @@ pub enum Replacement {
 }
 
 impl Function {
-    /// Writes the function's expressions once more over other leaves: `leaf` gives the value of a variable, `load` what a
-    /// [`Node::Load`] reads, `element` that of a [`Node::Element`].
+    /// Builds the function's expressions again over other leaves: `leaf` gives the value of a variable, `load` that of a
+    /// [`Node::Load`], `element` that of a [`Node::Element`].
     pub fn instantiate(
         &self,
         leaf: &mut dyn FnMut(Variable, ScalarType) -> Term,

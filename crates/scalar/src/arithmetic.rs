@@ -1,5 +1,5 @@
 //! Methods that integers and floats share, with the meaning that Rust gives each of them: limits, signs, division that rounds
-//! down, powers. They are compositions of operations; what differs between integers and floats is decided here.
+//! down, powers. They are compositions of operations; the differences between integers and floats are decided here.
 
 use crate::Op;
 use crate::elt::Lift;
@@ -45,7 +45,7 @@ impl<T: Number> Exp<T> {
         if is_unsigned(T::TYPE) { Exp::from(false) } else { self.lt(T::ZERO) }
     }
 
-    /// The nearest value between the bounds; a NaN stays what it is, as in Rust.
+    /// The nearest value between the bounds; a NaN stays NaN, as in Rust.
     ///
     /// ```
     /// use pumice::prelude::*;
@@ -106,7 +106,7 @@ impl<T: Number> Exp<T> {
         quotient_below(self, quotient, divisor)
     }
 
-    /// Returns what is in the middle of the two, without overflow; that of integers is rounded as Rust does: unsigned down,
+    /// Returns the midpoint of the two, without overflow; that of integers is rounded as Rust does: unsigned down,
     /// signed towards zero.
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! Characters as elements: what programs compute with them.
+//! Characters as elements, and the operations on them.
 //!
 //! A `char` is a number of 32 bits on every device, and no device knows more of it. A number that is no character can
 //! come from [`Exp::cast`] alone, and becomes U+FFFD when the host reads it.
@@ -48,7 +48,7 @@ impl Exp<char> {
 
     /// Whether this is from `first` to `last`.
     fn is_within(self, first: char, last: char) -> Exp<bool> {
-        // One comparison: what is less wraps to something large.
+        // One comparison: a smaller number wraps to a large one.
         (self.to_u32() - first as u32).le(last as u32 - first as u32)
     }
 

@@ -1,8 +1,8 @@
-//! Element types: what an array can hold, and the form that a value of the type takes while a program is written.
+//! Element types: the types that an array can hold, and the form that a value of the type takes while a program is written.
 //!
 //! An array of elements that are composed of several scalars is one array per scalar in memory (its *columns*), and only
 //! columns cross to a device. Here are the traits and the scalars; `composed` has tuples, arrays, options, results, complex
-//! numbers and what `#[derive(Elt)]` needs.
+//! numbers and the support code of `#[derive(Elt)]`.
 
 use crate::arena::Term;
 use crate::composed::{add_component, collect};
@@ -34,10 +34,10 @@ use std::fmt::Debug;
 pub trait Elt: Copy + Debug + PartialEq + Send + Sync + IntoExp<Self> + 'static {
     /// The form of a value inside a program: `Exp<f32>` for `f32`, a tuple of expressions for a tuple.
     type Exp: Lift<Elt = Self>;
-    /// The type that has the same scalars in the same order: the tuple of its fields for a struct, the type itself for what
+    /// The type that has the same scalars in the same order: the tuple of its fields for a struct, the type itself if it
     /// lays out its scalars with methods of its own.
     ///
-    /// A derived struct says how to become its parts and nothing else, because rustc checks what is derived in the user's crate.
+    /// A derived struct says how to become its parts and nothing else, because rustc checks derived code in the user's crate.
     #[doc(hidden)]
     type Parts: Elt;
 
@@ -178,11 +178,11 @@ pub(crate) use own_parts;
     note = "a struct or enum of elements is one with `#[derive(Elt)]`, beside `Clone, Copy, Debug, PartialEq`"
 )]
 pub trait Primitive: Elt<Exp = Exp<Self>, Parts = Self> + Into<Constant> + Default {
-    /// Which one.
+    /// The scalar type.
     const TYPE: ScalarType;
     /// Returns the bytes of a column.
     fn as_bytes(values: &[Self]) -> &[u8];
-    /// Reads `count` values of a column back; what is missing is zero.
+    /// Reads `count` values of a column back; missing values are zero.
     fn from_bytes(bytes: &[u8], count: usize) -> Result<Vec<Self>, TryReserveError>;
 }
 

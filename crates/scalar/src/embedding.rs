@@ -1,4 +1,4 @@
-//! Functions that are called with plain values or with expressions: what `#[embed]` functions need beside the scalar language.
+//! Functions that are called with plain values or with expressions: the support code of `#[embed]` functions beyond the scalar language.
 //!
 //! [`Argument`] and [`Kind`] are the types in their signatures; the rest is called by code that the macro writes.
 
@@ -38,7 +38,7 @@ use std::collections::HashSet;
 pub trait Kind: Sized {
     /// The form of a value of type `T`.
     type Of<T: Elt>: Argument<T, Self>;
-    /// The kind of what is computed from both: plain only if both are.
+    /// The kind of a value that is computed from both: plain only if both are.
     type Join<K: Kind>: Kind;
 
     /// Evaluates the function of this name for arguments of this kind; `plain` has a value wherever all arguments have one.
@@ -118,7 +118,7 @@ impl<L: Lift> Argument<L::Elt, Lifted> for L {
     }
 }
 
-/// The kind of what is computed from values of these kinds.
+/// The kind of a value that is computed from values of these kinds.
 macro_rules! joined {
     ($kind:ident) => { $kind };
     ($kind:ident $($others:ident)+) => { <$kind as Kind>::Join<joined!($($others)+)> };
@@ -158,7 +158,7 @@ calls! {
 const DEEPEST_CALL: u32 = 100;
 
 thread_local! {
-    /// How many embedded functions are being evaluated on expressions, and whether they were found to be endless.
+    /// Number of embedded functions that are being evaluated on expressions, and whether they were found to be endless.
     static CALLS: Cell<(u32, bool)> = const { Cell::new((0, false)) };
 }
 
@@ -187,7 +187,7 @@ pub fn enter() -> Option<Call> {
     Some(Call(()))
 }
 
-/// Returns what a function gives that calls itself: a mistake that is reported when the program is compiled.
+/// Returns the result of a function that calls itself: a mistake that is reported when the program is compiled.
 #[doc(hidden)]
 pub fn endless<L: Lift>(name: &str) -> L {
     let message =
@@ -210,8 +210,8 @@ pub fn unset<L: Lift>() -> L {
 /// Looking at more nodes than this would take long in large functions.
 const FURTHEST: usize = 256;
 
-/// Whether values may be computed wherever a condition is, whether they are needed or not: beside what the condition needs itself,
-/// nothing in them can fail or read memory, and what was added to the graph for them since it had `mark` nodes costs little.
+/// Returns `true` if values may be computed wherever a condition is, needed or not. Apart from values that the condition needs itself,
+/// nothing in them can fail or read memory, and the nodes added for them since the graph had `mark` nodes cost little.
 fn is_simple(condition: Term, values: &[Term], mark: usize) -> bool {
     /// More than this is worth a branch.
     const DEAREST: u32 = 16;
@@ -242,7 +242,7 @@ fn is_simple(condition: Term, values: &[Term], mark: usize) -> bool {
     })
 }
 
-/// What is computed with a condition in any case: all that it needs, but for sides of branches and rounds of loops.
+/// Returns the nodes that are always computed with a condition: all that it needs, except sides of branches and rounds of loops.
 fn needed(graph: &Graph, condition: Id) -> HashSet<Id> {
     let (mut needed, mut open) = (HashSet::new(), vec![condition]);
     while let Some(id) = open.pop() {
@@ -258,7 +258,7 @@ fn needed(graph: &Graph, condition: Id) -> HashSet<Id> {
     needed
 }
 
-/// How many nodes the graph has: what is added for an expression that need not be evaluated comes after.
+/// Returns the number of nodes of the graph. Nodes that are added later, for an expression that need not be evaluated, have larger numbers.
 #[doc(hidden)]
 pub fn mark() -> usize {
     inspect(|graph| graph.nodes().len())
@@ -317,7 +317,7 @@ pub fn repeat<L: Lift>(initial: L) -> (Repetition<L>, L) {
 }
 
 impl<L: Lift> Repetition<L> {
-    /// Ends the loop, given its condition and what the variables become in a round: returns their last values.
+    /// Ends the loop, given its condition and the next values of its variables: returns their last values.
     #[doc(hidden)]
     pub fn end(self, condition: Exp<bool>, next: L) -> L {
         let values = arena::close_loop(self.number, &self.initial.terms(), condition.term(), &next.terms());

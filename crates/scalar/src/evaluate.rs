@@ -5,7 +5,7 @@ use crate::graph::{ElementOf, Id, Node, Site, Variable};
 use crate::schedule::{Item, Schedule, TooDeep};
 use crate::types::{Constant, ScalarType};
 
-/// What a function's leaves mean where it is evaluated.
+/// Values of a function's leaves where it is evaluated.
 pub trait Environment {
     /// The value of a variable that is not a parameter.
     fn variable(&self, variable: Variable) -> Option<Constant>;
@@ -21,11 +21,11 @@ pub trait Environment {
 /// A check that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckFailure {
-    /// Where.
+    /// The place of the check.
     pub site: Site,
     /// The offending value.
     pub index: i64,
-    /// What it should have been below.
+    /// The exclusive upper bound of the value.
     pub bound: i64,
 }
 
@@ -42,7 +42,7 @@ impl Evaluator {
         Ok(Evaluator { function: function.clone(), schedule: function.schedule()? })
     }
 
-    /// The results on these arguments, or the first check that fails. What has no value in the environment counts as
+    /// The results on these arguments, or the first check that fails. A leaf without a value in the environment counts as
     /// zero.
     pub fn evaluate(
         &self,

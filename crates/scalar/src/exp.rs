@@ -286,7 +286,7 @@ bit_patterns! {
     bf16 u16 pumice::bf16, 0x3f80u16;
 }
 
-/// What can stand for a value of type `T` in a program: the plain value, or an expression of it.
+/// A value of type `T` in a program: the plain value, or an expression of it.
 ///
 /// ```
 /// use pumice::{IntoExp, prelude::*};

@@ -1,4 +1,4 @@
-//! Methods of floats: the mathematical functions, each with its largest error, and what is composed of operations on floats
+//! Methods of floats: the mathematical functions, each with its largest error, and compositions of operations on floats
 //! and their bits. Names and meanings are Rust's, where Rust has them.
 
 use crate::Op;
@@ -205,7 +205,7 @@ impl<T: Float> Exp<T> {
         self + (to.into() - self) * part.into()
     }
 
-    /// Returns the least number above this; infinity and NaN stay what they are.
+    /// Returns the least number above this; infinity and NaN are returned unchanged.
     ///
     /// ```
     /// use pumice::prelude::*;
@@ -222,14 +222,14 @@ impl<T: Float> Exp<T> {
         (self.is_nan() | self.eq(T::INFINITY)).select(self, next)
     }
 
-    /// Returns the greatest number below this; minus infinity and NaN stay what they are.
+    /// Returns the greatest number below this; minus infinity and NaN are returned unchanged.
     #[doc = example!(use_(&[1f64]).map(|x| x.next_down()) => [1.0 - f64::EPSILON / 2.0])]
     pub fn next_down(self) -> Exp<T> {
         -(-self).next_up()
     }
 
     /// Compares in the order of IEEE 754's `totalOrder`, in which -0.0 is below 0.0 and NaN beyond the infinities: -1, 0 or 1,
-    /// which is what `std::cmp::Ordering` is as a number.
+    /// which are the numbers of `std::cmp::Ordering`.
     ///
     /// ```
     /// use pumice::prelude::*;

@@ -127,7 +127,7 @@ impl Function {
         self.results().iter().map(|id| self.nodes()[id.0 as usize].ty().unwrap_or(ScalarType::Bool)).collect()
     }
 
-    /// How many loops it has; their numbers are below this.
+    /// Returns the number of its loops; the loops' numbers are below this.
     pub fn loops(&self) -> u32 {
         let number = |node: &Node| match node {
             Node::Loop { number, .. } | Node::LoopVariable { number, .. } => number + 1,
@@ -151,7 +151,7 @@ impl Function {
         invalid.or_else(|| escaped.then(|| "a loop's variable is used outside the loop".into())).or_else(deep)
     }
 
-    /// Where its nodes are computed.
+    /// Schedules its nodes: assigns each to the blocks that compute it.
     pub(crate) fn schedule(&self) -> Result<Schedule, TooDeep> {
         Schedule::new(self.nodes(), self.results(), |_| false, MAX_NESTING)
     }
@@ -232,8 +232,8 @@ impl Function {
         self.neutral_among(neutral_candidates)
     }
 
-    /// As [`Function::neutral`], where a NaN may become another NaN: `min` and `max` of floats give the number of a number and a NaN,
-    /// so NaN is neutral. Only what is computed exactly keeps to that; `fast_math` does not.
+    /// Like [`Function::neutral`], where a NaN may become another NaN: `min` and `max` of floats give the number of a number and a NaN,
+    /// so NaN is neutral. That holds for exact arithmetic only, not under `fast_math`.
     ///
     /// ```
     /// use pumice_scalar::{Op, ScalarType, function};
@@ -332,7 +332,7 @@ impl Function {
 /// Nodes on their way to their places in a function.
 struct Arranged<'a> {
     from: &'a [Node],
-    /// Where each of them is by now.
+    /// New place of each node; `None` until it is placed.
     placed: Vec<Option<Id>>,
     nodes: Vec<Node>,
 }

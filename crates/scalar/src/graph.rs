@@ -38,11 +38,11 @@ pub enum Variable {
 pub struct Site {
     /// The operation, and where the user wrote it.
     pub place: Place,
-    /// What goes wrong there.
+    /// Kind of the failure.
     pub kind: FailureKind,
 }
 
-/// What can go wrong while a program runs.
+/// Kind of a run-time failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailureKind {
     /// An index is not below the extent.
@@ -57,7 +57,7 @@ pub enum FailureKind {
     TooLong,
     /// A number of elements is negative.
     NegativeSize,
-    /// There is no element, and a reduction has nothing to begin with.
+    /// A reduction without an initial value has no element.
     NoElement,
     /// A function of integers has no value at its argument.
     OutsideDomain,
@@ -82,7 +82,7 @@ failure_names! {
 }
 
 impl FailureKind {
-    /// What failed with these particulars, and what to write instead.
+    /// Describes a failure with this index and bound: a message, and a hint about what to write instead.
     pub fn describe(self, index: i64, bound: i64) -> (String, String) {
         let what = match self {
             FailureKind::OutOfBounds => format!("index {index} out of bounds for length {bound}"),
@@ -157,11 +157,11 @@ impl Operands {
 pub struct ElementOf {
     /// The array's number.
     pub array: u64,
-    /// Which of the element's scalars.
+    /// Column of the element: the position of the scalar among the element's scalars.
     pub column: u32,
     /// Its type.
     pub ty: ScalarType,
-    /// The failure that an index is which the array does not have; if none is given, the value is zero there.
+    /// The failure to record for an index out of bounds; without one, the value there is zero.
     pub site: Option<Site>,
 }
 
@@ -195,20 +195,20 @@ pub enum Node {
     },
     /// An element of an array of a program, at any index: functions of array programs have it, and kernels do not.
     Element {
-        /// Which scalar of which array.
+        /// The array, and the column of its element.
         of: ElementOf,
         /// The index, an `i64` for each dimension.
         index: Box<[Id]>,
     },
     /// A `bool`: the condition. Where it is evaluated and does not hold, a failure is recorded.
     Check {
-        /// What must hold.
+        /// The condition that must hold.
         condition: Id,
         /// Where the user wrote it.
         site: Site,
         /// The offending value, an `i64`.
         index: Id,
-        /// What it should have been below, an `i64`.
+        /// The exclusive upper bound of that value, an `i64`.
         bound: Id,
     },
     /// Evaluates one side only; its values are taken with [`Node::Project`].
@@ -222,7 +222,7 @@ pub enum Node {
     },
     /// Repeats while the condition holds; its values are taken with [`Node::Project`].
     Loop {
-        /// Which loop it is: its variables have this number. No two loops of a graph share one, because a loop may be
+        /// Number of the loop, which its variables carry too. No two loops of a graph share one, because a loop may be
         /// evaluated inside any other.
         number: u32,
         /// The variables' first values.
@@ -234,9 +234,9 @@ pub enum Node {
     },
     /// A variable of a loop.
     LoopVariable {
-        /// Which loop.
+        /// Number of the loop.
         number: u32,
-        /// Which of its variables.
+        /// Position among the loop's variables.
         index: u32,
         /// Its type.
         ty: ScalarType,
@@ -245,14 +245,14 @@ pub enum Node {
     Project {
         /// The branch or loop.
         of: Id,
-        /// Which value.
+        /// Position of the value.
         index: u32,
         /// Its type.
         ty: ScalarType,
     },
     /// A mistake in the program; reported when it is compiled.
     Invalid {
-        /// What the mistake is.
+        /// Description of the mistake.
         message: Box<str>,
         /// The type that was wanted.
         ty: ScalarType,

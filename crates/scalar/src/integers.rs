@@ -1,5 +1,5 @@
 //! Methods of integers: bits, logarithms, roots, multiples. Names and meanings are Rust's; counts of bits are `u32`. All are
-//! compositions of operations. Arithmetic that says what happens on overflow is in `overflow.rs`.
+//! compositions of operations. Arithmetic with a stated behaviour on overflow is in `overflow.rs`.
 
 use crate::Op;
 use crate::arena::Term;

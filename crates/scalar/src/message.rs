@@ -1,4 +1,4 @@
-//! What an error says, with the place that it is about: text for people, and the same as data for programs.
+//! Messages of errors, with the place that they are about: text for people, and the same as data for programs.
 
 use crate::place::Place;
 use std::fmt;
@@ -23,7 +23,7 @@ pub struct PlacedMessage {
 }
 
 impl PlacedMessage {
-    /// Returns what is wrong at a place, which is named behind it.
+    /// Returns a message about a place, which is named at its end.
     pub fn at(what: impl fmt::Display, place: Place) -> PlacedMessage {
         PlacedMessage { text: format!("{what} in {place}"), place: Some(place) }
     }
@@ -33,7 +33,7 @@ impl PlacedMessage {
         PlacedMessage { text, place: Some(place) }
     }
 
-    /// Adds what to do, or whatever else comes behind the place.
+    /// Appends text behind the place: a hint, for example.
     pub fn followed_by(mut self, rest: &str) -> PlacedMessage {
         self.text += rest;
         self

@@ -1,5 +1,5 @@
-//! The classes of scalar types, and constants of a type that is not known yet: what a function over any `T: Number` or
-//! `T: Float` is written with. Operations are elsewhere.
+//! The classes of scalar types, and constants of a type that is not known yet, for functions over any `T: Number` or
+//! `T: Float`. Operations are elsewhere.
 
 use crate::elt::Primitive;
 use crate::exp::Exp;

@@ -1,4 +1,4 @@
-//! The primitive operations on scalars, their types, and what they mean.
+//! The primitive operations on scalars, their types, and their meaning.
 //!
 //! [`Op::evaluate`] is the semantics: the simplifier, the interpreters and the simulator all call it, and every
 //! device must agree with it. Every operation is total here: integer division by zero gives 0, and the error that
@@ -139,7 +139,7 @@ macro_rules! op_names {
             pub const ALL: &'static [Op] = &[$(Op::$op),*];
             /// The name in programs' text form.
             pub fn name(self) -> &'static str { match self { $(Op::$op => $name),* } }
-            /// How many operands it takes.
+            /// Returns the number of operands.
             pub fn arity(self) -> usize { match self { $(Op::$op => $arity),* } }
             /// The operation with this name.
             pub fn from_name(name: &str) -> Option<Op> { match name { $($name => Some(Op::$op),)* _ => None } }
@@ -178,7 +178,7 @@ impl Op {
         self.max_ulps() > 0
     }
 
-    /// A rough price in arithmetic instructions, for deciding what to compute again.
+    /// Returns a rough cost in arithmetic instructions, for deciding whether to recompute.
     pub fn cost(self, ty: ScalarType) -> u32 {
         match self {
             Op::Div | Op::Rem if ty.is_integer() => 12,
@@ -208,7 +208,7 @@ impl Op {
         }
     }
 
-    /// What the operation means: its result on constants. Operands that do not fit (see [`Op::accepts`]) give zero.
+    /// Evaluates the operation on constants, which defines its meaning. Operands that do not fit (see [`Op::accepts`]) give zero.
     pub fn evaluate(self, result: ScalarType, operands: &[Constant]) -> Constant {
         // No allocation: the simulator and the interpreter live in here.
         let mut types = [ScalarType::Bool; 3];
@@ -347,7 +347,7 @@ macro_rules! float_semantics {
                 Op::Ln1p => a.ln_1p(),
                 Op::Hypot => a.hypot(b),
                 Op::RoundTiesEven => a.round_ties_even(),
-                // In doubles for every type: what these need not be is fast.
+                // In doubles for every type: these need not be fast.
                 Op::Cbrt => libm::cbrt(a.into()) as $t,
                 Op::Exp10 => 10f64.powf(a.into()) as $t,
                 Op::Asinh => libm::asinh(a.into()) as $t,

@@ -142,7 +142,7 @@ impl<L: Lift> OptionExp<L> {
         self.present.select(self.value, default.into_exp())
     }
 
-    /// Returns the value, or what `default` computes where there is none; only one of them is computed.
+    /// Returns the value, or the result of `default` where there is none; only one of them is computed.
     #[doc = example!(use_(&[Some(3), None]).map(|x| x.unwrap_or_else(|| constant(7))) => [3, 7])]
     pub fn unwrap_or_else(self, default: impl FnOnce() -> L) -> L {
         either(self.present, || self.looked_at(), default)
@@ -304,12 +304,12 @@ pub(crate) mod tests {
         Evaluator::new(&f).unwrap().evaluate(&Nothing, &constants(argument))
     }
 
-    /// Returns what a function on elements gives for an argument.
+    /// Evaluates a function on elements for an argument.
     pub(crate) fn evaluate<A: Elt, L: Lift>(f: impl FnOnce(A::Exp) -> L, argument: A) -> Vec<Constant> {
         outcome(f, argument).unwrap()
     }
 
-    /// Returns what fails in a function on elements, in which line, with which index and bound.
+    /// Returns the failure of a function on elements: its kind and line, with its index and bound.
     pub(crate) fn failure<A: Elt, L: Lift>(
         f: impl FnOnce(A::Exp) -> L,
         argument: A,

@@ -1,6 +1,6 @@
-//! Integer arithmetic that says what happens on overflow: `wrapping_`, `checked_`, `saturating_` and `overflowing_` methods with
-//! Rust's meanings. Each operation is written once, with the flag that tells whether its result fits; the four methods choose
-//! what to make of it.
+//! Integer arithmetic with a stated behaviour on overflow: `wrapping_`, `checked_`, `saturating_` and `overflowing_` methods with
+//! Rust's meanings. Each operation is written once, with the flag that tells whether its result fits; the four methods differ in
+//! their use of the flag.
 
 use crate::Op;
 use crate::arithmetic::{power, quotient_below, remainder_above_zero};

@@ -9,7 +9,7 @@ use std::hash::{Hash, Hasher};
 use std::panic::Location;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Where a user wrote an operation, and what they call it.
+/// A place in the user's source: an operation's name, file, line and column.
 ///
 /// ```
 /// use pumice::Place;

@@ -1,18 +1,18 @@
-//! Where each node of an expression is computed: the step from a graph to structured code.
+//! Scheduling: assigns each node of an expression graph to the blocks of structured code that compute it.
 //!
 //! A node is placed once, in the innermost block that dominates its uses; a value that only one branch needs is
-//! computed in that branch, and what does not change in a loop before it. Two kinds of nodes are placed once *per use*
-//! instead of higher up: what must not be evaluated where it is not demanded (guarded loads, checks, loops), and what
-//! depends on the variables of a loop that does not enclose the common dominator.
+//! computed in that branch, and a loop invariant before the loop. Two kinds of nodes are placed once *per use*
+//! instead of higher up: nodes that must not be evaluated where they are not demanded (guarded loads, checks, loops), and nodes that
+//! depend on the variables of a loop that does not enclose the common dominator.
 //!
-//! Only nodes without a value are looked at, so scheduling a few new nodes of a large graph costs little. Blocks are
-//! nested up to a limit; whoever walks them may recurse. Nothing here recurses.
+//! Nodes that already have a value are not visited, so scheduling a few new nodes of a large graph costs little. Blocks are
+//! nested up to a limit, so code that walks them may recurse. Nothing here recurses.
 
 use crate::graph::{Id, Node};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-/// How deeply branches and loops may be nested in each other.
+/// Largest nesting depth of branches and loops.
 ///
 /// C compilers refuse more than 256 nested brackets, and everything that walks structured code recurses: this keeps it
 /// far from the end of a small stack.
@@ -76,9 +76,9 @@ pub struct Schedule {
 
 struct Block {
     parent: Option<usize>,
-    /// How many blocks are around it.
+    /// Number of enclosing blocks.
     level: u32,
-    /// How many branches and loops are around it.
+    /// Number of enclosing branches and loops.
     nesting: usize,
     /// The loop that this is the header or body of, and whether it is the header (done at least once).
     of_loop: Option<(u32, bool)>,
@@ -89,7 +89,7 @@ struct Block {
 }
 
 impl Schedule {
-    /// Schedules what `results` need. `is_available` says which nodes have a value already. An error if branches and
+    /// Schedules the nodes that `results` need. `is_available` says which nodes have a value already. An error if branches and
     /// loops would be nested more than `room` deep, where they cannot be avoided.
     pub fn new(
         nodes: &[Node],
@@ -213,7 +213,7 @@ impl<'a> Scheduler<'a> {
     /// The blocks in which to compute a node that is used in these blocks.
     fn settle(&self, uses: Vec<usize>, depends: &[u32], pinned: bool) -> Vec<usize> {
         let mut places = self.merged(uses, depends, pinned);
-        // What both sides of a branch demand is demanded wherever the branch is. (Without this, a chain of branches
+        // A value that both sides of a branch demand is demanded wherever the branch is. (Without this, a chain of branches
         // that use the one before on both sides would double with every link.)
         while pinned && let Some(before) = self.before_both_sides(&places) {
             places.push(before);
@@ -263,7 +263,7 @@ impl<'a> Scheduler<'a> {
         self.without_inner(places)
     }
 
-    /// Those of these blocks, which are in order, that are not inside another one of them.
+    /// Returns the blocks among these, which are in order, that are not inside another one of them.
     fn without_inner(&self, places: Vec<usize>) -> Vec<usize> {
         let mut kept: HashSet<usize> = HashSet::new();
         let mut outer = Vec::new();
@@ -353,8 +353,8 @@ pub(crate) fn loop_dependencies<'a>(
     found
 }
 
-/// For every node, whether it must not be evaluated where it is not demanded: there, a load may be out of bounds, a
-/// check may fail, and a loop may never end. What has its value already harms nobody.
+/// Finds for every node whether it must not be evaluated where it is not demanded: there, a load may be out of bounds, a
+/// check may fail, and a loop may never end. A node that has its value already is safe.
 fn pinned<'a>(nodes: impl Iterator<Item = &'a Node>, position: impl Fn(Id) -> Option<usize>) -> Vec<bool> {
     let mut pinned: Vec<bool> = Vec::new();
     for node in nodes {

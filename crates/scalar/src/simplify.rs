@@ -7,7 +7,7 @@ use crate::Op;
 use crate::graph::{Graph, Id, Node, Operands};
 use crate::types::{Constant, ScalarType};
 
-/// What a node came down to.
+/// Result of simplifying a node.
 pub enum Simplified {
     /// A node that is in the graph already.
     Known(Id),
@@ -155,7 +155,7 @@ fn binary(graph: &mut Graph, op: Op, ty: ScalarType, a: Id, b: Id) -> Option<Sim
             _ => None,
         };
     }
-    // (x + y) - x = y: the length of what begins somewhere and ends so much further.
+    // (x + y) - x = y: the length of a stretch from a start to an end so much further.
     if op == Op::Sub
         && ty.is_integer()
         && let Some((x, y)) = parts(graph, Op::Add, a)
@@ -164,7 +164,7 @@ fn binary(graph: &mut Graph, op: Op, ty: ScalarType, a: Id, b: Id) -> Option<Sim
         return Some(Simplified::Known(if x == b { y } else { x }));
     }
     if op == Op::Add && ty.is_integer() {
-        // (x / c) * c + x % c = x: what flattening an index that was unflattened comes to.
+        // (x / c) * c + x % c = x: the result of flattening an index that was unflattened.
         let quotient_part = |graph: &Graph, product: Id, remainder: Id| {
             let (quotient, divisor) = parts(graph, Op::Mul, product)?;
             let (dividend, modulus) = parts(graph, Op::Rem, remainder)?;
@@ -210,7 +210,7 @@ fn select(graph: &mut Graph, op: Op, ty: ScalarType, c: Id, a: Id, b: Id) -> Opt
         let is_same = first.is_true();
         return Some(if is_same { Simplified::Known(c) } else { again(graph, Op::Not, ty, &[c]) });
     }
-    // What the same condition chose before is decided.
+    // A choice by the same condition is decided already.
     let (first, second) = (
         chosen(graph, c, a).map_or(a, |(first, _)| first),
         chosen(graph, c, b).map_or(b, |(_, second)| second),
@@ -229,7 +229,7 @@ fn chosen(graph: &Graph, condition: Id, id: Id) -> Option<(Id, Id)> {
     }
 }
 
-/// What a node is where a condition holds, if that condition decides it. It may be what must not be evaluated elsewhere.
+/// Returns the value of a node where a condition holds, if that condition decides it. The value may be one that must not be evaluated elsewhere.
 pub fn given(graph: &Graph, condition: Id, id: Id) -> Option<Id> {
     if let Node::Project { of, index, .. } = graph.node(id)
         && let Node::Branch { condition: by, then, .. } = graph.node(*of)
@@ -240,7 +240,7 @@ pub fn given(graph: &Graph, condition: Id, id: Id) -> Option<Id> {
     chosen(graph, condition, id).map(|(first, _)| first)
 }
 
-/// The operands of a binary operation, if that is what the node is.
+/// Returns the operands of a node that is this binary operation.
 fn parts(graph: &Graph, op: Op, id: Id) -> Option<(Id, Id)> {
     match graph.node(id) {
         Node::Apply { op: found, operands, .. } if *found == op => match operands.as_slice() {

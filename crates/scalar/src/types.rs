@@ -1,4 +1,4 @@
-//! The scalar types and their constants: what a value of the language can be.
+//! The scalar types and their constants: all values of the language.
 //!
 //! A constant is a type and 64 bits, so that equality and hashing are exact (also for NaN and -0.0).
 
@@ -253,7 +253,7 @@ impl Constant {
         Constant::from_bits(ty, u64::from_le_bytes(all))
     }
 
-    /// Reads what [`Display`](fmt::Display) writes, given the type.
+    /// Parses the output of [`Display`](fmt::Display), given the type.
     pub fn parse(ty: ScalarType, text: &str) -> Option<Constant> {
         match ty {
             ScalarType::Bool => text.parse::<bool>().ok().map(Into::into),
@@ -316,8 +316,8 @@ fn rounded_to_odd(value: f64) -> f32 {
     }
 }
 
-/// An integer as a float that rounds to 16 bits as the integer itself does: what a double has no room for only says that
-/// there is more.
+/// An integer as a float that rounds to 16 bits as the integer itself does: the bits that a double has no room for become a sticky
+/// bit.
 fn nearly(value: i128) -> f64 {
     let size = value.unsigned_abs();
     let shift = (128 - size.leading_zeros()).saturating_sub(f64::MANTISSA_DIGITS - 1);

@@ -25,7 +25,7 @@ fn evaluate(function: &Function, arguments: &[Constant]) -> Result<Vec<Constant>
     Evaluator::new(function).expect("it is not too deep").evaluate(&Nothing, arguments)
 }
 
-/// What a tree is on these arguments.
+/// Evaluates a tree on these arguments.
 fn value_of(tree: &Tree, arguments: &[Constant]) -> Constant {
     match tree {
         Tree::Parameter(number) => arguments[*number],

@@ -1,4 +1,4 @@
-//! Which neutral elements are found for operators.
+//! Neutral elements that are found for operators.
 
 use pumice_scalar::{Constant, Elt, Exp, Function, Lift, function};
 

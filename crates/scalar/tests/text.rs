@@ -414,7 +414,7 @@ fn tokens(text: &str) -> Vec<String> {
     tokens
 }
 
-/// What is taken prints and reads back as the same, and has no mistake.
+/// Returns whether a text is accepted. Checks that an accepted function has no mistake, and prints and reads back as the same.
 fn try_text(text: &str) -> bool {
     let Ok(function) = text.parse::<Function>() else { return false };
     assert_eq!(function.mistake(), None, "{text}");

@@ -1,4 +1,4 @@
-//! What the examples have in common: numbers from the command line, checks, and how a run ends.
+//! Common code of the examples: numbers from the command line, checks, and exit codes.
 
 use std::fmt::Debug;
 use std::process::ExitCode;

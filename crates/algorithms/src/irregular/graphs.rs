@@ -1,15 +1,15 @@
 //! Graphs as lists of neighbours: breadth-first search, connected components and triangles. Each round of a search is one
-//! comprehension over the edges of its frontier, which is combined into what is known of the vertices as it is made.
+//! comprehension over the edges of its frontier, which is combined into the state of the vertices as it is made.
 //!
 //! A graph is two arrays: the neighbours of all vertices, one after the other, and where those of each vertex begin, with the end
 //! of the last behind it. An edge stands with both of its vertices. There are fewer than 2³² vertices.
 
 use pumice::prelude::*;
 
-/// The bits of a vertex below the depth in what a search knows of a vertex.
+/// The bits of a vertex below the depth in the state of a vertex.
 const VERTEX_BITS: i64 = 32;
 
-/// What is known of a vertex that was not reached: larger than anything else.
+/// State of a vertex that was not reached: larger than any other.
 const UNREACHED: i64 = i64::MAX;
 
 /// For each vertex its distance from `source` and the vertex before it on a shortest way, the smallest of several; (-1, -1) where
@@ -122,7 +122,7 @@ pub mod plain {
     /// A graph on the host.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Graph {
-        /// Where the neighbours of each vertex begin, and where those of the last one end.
+        /// Start of each vertex's neighbours, and the end of the last vertex's neighbours.
         pub offsets: Vec<i64>,
         /// The neighbours of each vertex in rising order.
         pub neighbours: Vec<i64>,

@@ -35,7 +35,7 @@ pub fn pairs(points: Acc<Vector<Place>>, radius: Exp<f32>) -> Acc<Vector<(i64, i
     ]
 }
 
-/// How many cells a row and a column of the grid have: all are a little wider than the radius, so that rounding does no harm, and
+/// Returns the number of cells of a row and a column of the grid: all are a little wider than the radius, so that rounding does no harm, and
 /// there are not too many.
 fn cells_a_side(radius: Exp<f32>) -> Exp<i64> {
     (0.999 / radius).floor().cast::<i64>().clamp(1, 1024)

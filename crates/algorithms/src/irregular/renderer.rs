@@ -14,19 +14,19 @@ type Space = (Exp<f32>, Exp<f32>, Exp<f32>);
 /// A scan line from one edge to another: two columns, each with its depth.
 type Line = ((Exp<f32>, Exp<f32>), (Exp<f32>, Exp<f32>));
 
-/// Where the camera is, in front of the middle of the mesh, and how much it sees.
+/// Distance of the camera in front of the middle of the mesh, and its zoom.
 const DISTANCE: f32 = 4.0;
 const ZOOM: f32 = 1.0;
-/// What is nearer than this is not drawn.
+/// Near plane: anything nearer is not drawn.
 const NEAR: f32 = 0.5;
-/// How far the mesh is tilted towards the camera: cosine and sine.
+/// Tilt of the mesh towards the camera: cosine and sine.
 const TILT: (f32, f32) = (0.8, 0.6);
-/// Where light comes from: a vector of length 1.
+/// Direction of the light: a vector of length 1.
 const LIGHT: (f32, f32, f32) = (0.48, 0.64, -0.6);
-/// The mesh in full light, and the part of that which it has in the dark.
+/// Colour of the mesh in full light, and the part of it that is left in the dark.
 const COLOUR: [f32; 3] = [250.0, 196.0, 120.0];
 const AMBIENT: f32 = 0.15;
-/// What is behind the mesh.
+/// Colour of the background.
 pub const BACKGROUND: u32 = 0x0b_0e_1a;
 
 /// Draws faces, each of which is three numbers of vertices, turned by an angle whose cosine and sine are given. The result has
@@ -105,7 +105,7 @@ fn first_inside(place: Exp<f32>, end: Exp<i64>) -> Exp<i64> {
     (place - 0.5).ceil().cast::<i64>().clamp(0, end)
 }
 
-/// Where the middle of a row meets the longest edge and one of the others.
+/// Returns the points at which the middle of a row meets the longest edge and one of the others.
 fn scan_line((a, b, c): (Space, Space, Space), row: Exp<i64>) -> Line {
     let y = row.cast::<f32>() + 0.5;
     let meets = |from: Space, to: Space| {

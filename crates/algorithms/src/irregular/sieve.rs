@@ -51,7 +51,7 @@ pub fn count_odd_primes(primes: Acc<Vector<i64>>, from: Exp<i64>, to: Exp<i64>) 
     count_odd_primes_by(primes, from, to, STRETCH)
 }
 
-/// As [`count_odd_primes`], with stretches of so many numbers, which is even.
+/// Counts as [`count_odd_primes`] does, with stretches of `stretch` numbers, which is even.
 ///
 /// ```
 /// use pumice::prelude::*;

@@ -1,7 +1,7 @@
 //! Sparse matrices in compressed rows: times a vector, times a dense matrix, and times each other.
 //!
 //! A matrix is rows of entries, each a column and a value; on the host a [`pumice::Ragged`] of them. Entries of a row may stand in
-//! any order, and what stands several times at a place counts as its sum.
+//! any order, and several entries at one place count as their sum.
 
 use pumice::prelude::*;
 

@@ -71,8 +71,8 @@ pub fn shipping_priority(
     ]
 }
 
-/// Query 6: what lines of a year from `day` on with a discount of about 6 hundredths and a small quantity would have brought
-/// without it, in hundredths of a cent.
+/// Query 6: the additional revenue, without their discount, of lines of a year from `day` on with a discount of about 6 hundredths and a
+/// small quantity, in hundredths of a cent.
 ///
 /// ```
 /// use pumice_algorithms::irregular::tpch;
@@ -108,9 +108,9 @@ pub mod plain {
     /// The tables.
     #[derive(Clone, Debug)]
     pub struct Tables {
-        /// Who buys.
+        /// The customers.
         pub customers: Vec<Customer>,
-        /// What they ordered: ten orders for each customer, and none of every third one.
+        /// Their orders: ten per customer on average, but none of every third customer.
         pub orders: Vec<Order>,
         /// Up to seven lines of each order.
         pub items: Vec<Item>,

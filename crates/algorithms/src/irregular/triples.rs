@@ -14,7 +14,7 @@ pub fn list(n: Exp<i64>) -> Acc<Vector<(i64, i64, i64)>> {
     comp![(x, y, z) | x <- 1..n, y <- x..n, let z = root(x * x + y * y), z < n, x * x + y * y == z * z]
 }
 
-/// Counts them, by trying every z: what is counted is never in memory.
+/// Counts them, by trying every z: the triples are never in memory.
 ///
 /// ```
 /// use pumice_algorithms::irregular::triples;

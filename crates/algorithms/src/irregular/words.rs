@@ -5,7 +5,7 @@
 
 use pumice::prelude::*;
 
-/// What hashes are powers of, which wrap at 2⁶⁴.
+/// Base of the polynomial hashes, which wrap at 2⁶⁴.
 const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Returns the words of a text: where each begins and ends.

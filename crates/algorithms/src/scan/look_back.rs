@@ -1,4 +1,4 @@
-//! A scan in one pass: each tile finds out what stands before it from what the tiles before it tell ("decoupled
+//! A scan in one pass: each tile computes its prefix from the sums that the tiles before it publish ("decoupled
 //! look-back").
 
 use super::tile::{Division, LANES, Tile, lane, scan_lanes};
@@ -6,7 +6,7 @@ use super::{Monoid, Operator};
 use pumice::kernel::{Block, Forces, Grid, Ix, Loops, Mutable, Pull, Push, cond, replicate, seq_until, warp};
 use pumice::{Elt, Exp, Primitive};
 
-/// A primitive of 32 bits: what fits into half of an atomic word.
+/// A primitive of 32 bits, which fits into half of an atomic word.
 pub trait Word: Primitive {
     /// Its bits.
     fn to_word(value: Exp<Self>) -> Exp<u32>;
@@ -41,15 +41,15 @@ impl Word for f32 {
     }
 }
 
-/// What a tile tells the others, in the upper half of a word whose lower half is a sum; 0 where there is nothing yet.
+/// Status in the upper half of a word whose lower half is the tile's own sum; 0 means that nothing is published yet.
 const OWN_SUM: u64 = 1 << 32;
-/// The same, of a sum that has everything before the tile in it.
+/// Status of a word whose sum includes everything before the tile.
 const WHOLE_SUM: u64 = 2 << 32;
 
-/// The scan of an array in one pass (`scan`): a tile looks back at what those before it have to tell, until it meets one
-/// that knows everything before itself. Only where [`pumice::kernel::Profile::forward_progress`] holds.
+/// The scan of an array in one pass (`scan`): a tile looks back at the sums that the tiles before it publish, until it meets one
+/// whose sum includes everything before it. Only where [`pumice::kernel::Profile::forward_progress`] holds.
 ///
-/// `state` is all zeros before: a counter of tiles begun, and a word a tile.
+/// `state` is all zeros before: a counter of tiles begun, and one word per tile.
 pub fn scan_look_back<T: Word>(
     monoid: Monoid<T, impl Operator<T>>,
     division: Division,
@@ -66,11 +66,11 @@ pub fn scan_look_back<T: Word>(
         .concat_tiles_in_order(division.tile(), length, &state)
 }
 
-/// What stands before a tile: the block says what the tile's own sum is, asks the tiles before, 32 at a time, and tells
-/// what it found.
+/// Computes the prefix of a tile. The block publishes the tile's own sum, reads the words of the tiles before, 32 at a time, and
+/// publishes the sum with the prefix.
 ///
-/// Threads wait for words one by one. Everything else the whole block does together, in rounds: a warp that went on alone
-/// would exchange values with lanes that are elsewhere on devices where warps are imitated.
+/// Threads wait for words one by one. Everything else the whole block does together, in rounds: on devices that emulate
+/// warps, a warp that went on alone would exchange values with lanes at another place in the program.
 fn look_back<T: Word>(
     monoid: &Monoid<T, impl Operator<T>>,
     division: Division,

@@ -1,14 +1,14 @@
-//! Tiles of a scan: what a block has of the array while it scans it.
+//! Tiles of a scan: the part of the array that a block scans.
 //!
-//! A block of a large scan needs the sum of everything before its tile. Where that comes from is for others: the scan of
-//! all tiles' sums here, what earlier blocks tell in [`super::look_back`].
+//! A block of a large scan needs the sum of everything before its tile. It comes from elsewhere: from the scan of
+//! all tiles' sums here, or from earlier blocks in [`super::look_back`].
 
 use super::{Monoid, Operator};
 use crate::fcl::WIDE;
 use pumice::kernel::{Block, Grid, Ix, Loops, Mutable, Pull, Push, cond, replicate, warp};
 use pumice::{Elt, Exp};
 
-/// How the work of a scan is divided.
+/// Division of a scan's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Division {
     /// Threads of a block, a multiple of 32.
@@ -20,7 +20,7 @@ pub struct Division {
 pub(super) const LANES: usize = warp::WARP as usize;
 
 impl Division {
-    /// What suits a GPU.
+    /// A division that suits a GPU.
     pub const GPU: Division = Division { threads: 256, rows: 4 };
 
     /// The largest tile that so many threads can have: 128 to 1024.
@@ -42,10 +42,10 @@ impl Division {
     }
 }
 
-/// A tile on the way: what its threads keep to themselves, and the sums of its parts in the block's memory.
+/// A tile that is being scanned: the elements that its threads keep, and the sums of its parts in the block's memory.
 ///
-/// A tile is `rows` rows, in each of which a thread has four neighbours: so it is read and written wide, and nothing needs
-/// to be exchanged through memory but a sum a warp and row.
+/// A tile is `rows` rows, in each of which a thread has four neighbours. So it is read and written wide, and only
+/// one sum per warp and row is exchanged through memory.
 pub(super) struct Tile<T: Elt, F> {
     monoid: Monoid<T, F>,
     division: Division,
@@ -68,7 +68,7 @@ pub(super) fn scan_lanes<T: Elt>(f: impl Operator<T>, lane: Ix, own: T::Exp) -> 
     })
 }
 
-/// From a scan of the lanes to what stands before each.
+/// Turns an inclusive scan of the lanes into an exclusive one.
 fn before<T: Elt>(lane: Ix, neutral: T::Exp, scanned: T::Exp) -> T::Exp {
     let below = warp::shuffle_up(scanned, 1);
     lane.eq(0).select(neutral, below)
@@ -119,7 +119,7 @@ impl<T: Elt, F: Operator<T>> Tile<T, F> {
         Pull::new(1, move |_| (1..parts).fold(self.totals.head(), |sum, i| f(sum, self.totals.at(i)))).push()
     }
 
-    /// The scan of the tile, with what stands before it: the only element of `prefix`, a block's array.
+    /// The scan of the tile, with the sum of everything before it: the only element of `prefix`, a block's array.
     pub(super) fn scan(self, tile: Pull<T, Ix>, prefix: Pull<T, Ix>) -> Push<Block, T, Ix> {
         let Tile { monoid: Monoid { operator: f, neutral }, division, own, totals } = self;
         let Division { threads, rows } = division;

@@ -16,11 +16,11 @@ use pumice::kernel::{Block, Grid, Ix, Loops, Pull, Push, Within, force_scalar, q
 pub struct Exchange {
     /// Whether the first stage is that of two sorted runs, where partners are in mirrored places: a `vee`.
     pub mirrored: bool,
-    /// How many stages there are.
+    /// Number of stages; a tile has 2^`rows` rows.
     pub rows: u32,
-    /// How many elements are next to each other, as a power of two. With 0, a thread has a tile alone, in registers.
+    /// Elements next to each other in a row, as a power of two. With 0, a thread has a tile alone, in registers.
     pub columns: u32,
-    /// How many elements of a larger tile a thread has at a time, as a power of two.
+    /// Elements of a larger tile that a thread has at a time, as a power of two.
     pub registers: u32,
 }
 
@@ -124,7 +124,7 @@ impl Exchange {
     }
 }
 
-/// Where the tiles of a pass lie.
+/// Places of the tiles of a pass.
 ///
 /// The bits of an index are, from the lowest: the column; where the tile lies between two rows; the row; and where the tile
 /// lies otherwise. A tile of a mirrored pass has its upper half of rows at mirrored places between two rows, where the
@@ -134,7 +134,7 @@ struct Tiles {
     pass: Exchange,
     /// The distance of two rows.
     row: Ix,
-    /// How many tiles there are.
+    /// Number of tiles.
     count: Ix,
 }
 

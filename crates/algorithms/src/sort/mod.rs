@@ -26,7 +26,7 @@ use pumice::{Array, Compiler, Dim1, Elt, Error, Exp, IntoArray, Number, Result};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// What can be sorted: numbers that are in a total order.
+/// Types that can be sorted: numbers that are in a total order.
 pub trait Key: Number + Elt<Exp = Exp<Self>> + Ord {
     /// A number that no other is larger than.
     const LARGEST: Self;
@@ -34,7 +34,7 @@ pub trait Key: Number + Elt<Exp = Exp<Self>> + Ord {
 macro_rules! keys { ($($t:ident)*) => { $(impl Key for $t { const LARGEST: $t = $t::MAX; })* }; }
 keys!(i32 u32 i64 u64);
 
-/// What a block does to its elements.
+/// A function of a block's elements.
 pub type BlockFunction<T> = Rc<dyn Fn(Pull<T>) -> Push<Block, T>>;
 
 /// A step of a large sort: a kernel that reads one array and writes the next.
@@ -48,20 +48,20 @@ pub enum Launch {
     Merge,
 }
 
-/// How a large sort is made of kernels.
+/// Composition of a large sort from kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Method {
     /// The sorter of blocks.
     pub small: Small,
-    /// How many elements a thread has in its registers, as a power of two, where it may have many.
+    /// Elements that a thread has in its registers where it may have many, as a power of two.
     pub registers: u32,
     /// The size of a block, as a power of two.
     pub block: u32,
-    /// How a merger's stages between blocks are divided.
+    /// Division of a merger's stages between blocks.
     pub passes: Passes,
 }
 
-/// How a merger's stages between blocks are divided into passes.
+/// Division of a merger's stages between blocks into passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Passes {
     /// As the paper does it: `vSwap`, then `iSwap3` as often as it goes, and `iSwap2` or `iSwap` for the rest.
@@ -81,7 +81,7 @@ impl Method {
         Method { small, registers: 4, block: 9, passes: Passes::Paper }
     }
 
-    /// What we think best: blocks of 4096 elements, and up to eight stages in a pass.
+    /// The method that we think best: blocks of 4096 elements, and up to eight stages in a pass.
     pub const TUNED: Method = Method {
         small: Small::Vsort,
         registers: 4,
@@ -89,7 +89,7 @@ impl Method {
         passes: Passes::Tiled { stages: 8, tile: 12 },
     };
 
-    /// How the small merger's work is divided among threads.
+    /// Returns the division of the small merger's work among threads.
     pub fn merger(self) -> Threading {
         match self.passes {
             Passes::Paper => Threading::Two,
@@ -117,7 +117,7 @@ impl Method {
         self.merger().threads(self.block)
     }
 
-    /// What it takes to sort so many elements, in order.
+    /// Returns the launches that sort so many elements, in order.
     pub fn launches(self, length: usize) -> Vec<Launch> {
         let size = 1u64 << self.block;
         // How often runs are merged two by two until there is one.

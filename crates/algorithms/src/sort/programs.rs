@@ -44,7 +44,7 @@ fn small(
     Ok(ready(Work::Bytes(8 * size), move || kernel.run(&input), move |found| Ok(same(&found.to_vec()?, &xs))))
 }
 
-/// What stages do to blocks of 2^`n` elements, in plain Rust; the last block goes on with largest elements.
+/// Applies stages to blocks of 2^`n` elements in plain Rust; the last block is padded with largest elements.
 fn expected(stages: &[Stage], n: u32, xs: &[i32]) -> Vec<i32> {
     let mut all = xs.to_vec();
     all.resize(xs.len().next_multiple_of(1 << n), i32::LARGEST);
@@ -91,7 +91,7 @@ fn pass(compiler: &Compiler, pass: Exchange, size: usize) -> Result<Box<dyn Prep
 /// The size of the paper's blocks, as a power of two.
 const PAPER: u32 = 9;
 
-/// How many elements a thread has, as a power of two.
+/// Elements of a thread, as a power of two.
 const REGISTERS: Tunable = Tunable { name: "registers", values: &[2, 3, 4, 5], default: 4 };
 
 /// The programs of this file.

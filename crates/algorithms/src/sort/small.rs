@@ -1,4 +1,4 @@
-//! Small sorters and mergers: what a block does to the elements in its memory.
+//! Small sorters and mergers, which a block runs on the elements in its memory.
 
 use super::{BlockFunction, Key};
 use crate::bitonic::bitonic_block;
@@ -38,7 +38,7 @@ impl Small {
         }
     }
 
-    /// How its work is divided among threads; those of [`Small::Vsort`] have 2^`registers` elements each.
+    /// Returns the division of its work among threads; those of [`Small::Vsort`] have 2^`registers` elements each.
     pub fn threading(self, registers: u32) -> Threading {
         match self {
             Small::Tsort1 | Small::Vsort1 | Small::Bitonic => Threading::One,

@@ -8,11 +8,11 @@ use pumice::prelude::*;
 /// A body.
 #[derive(Clone, Copy, Debug, PartialEq, Elt)]
 pub struct Body {
-    /// Where it is.
+    /// Position.
     pub position: Triple,
-    /// How far it goes in a unit of time.
+    /// Distance per unit of time.
     pub velocity: Triple,
-    /// What it weighs.
+    /// Mass.
     pub mass: f32,
 }
 
@@ -63,7 +63,7 @@ pub fn step(bodies: Acc<Vector<Body>>, step: Exp<f32>) -> Acc<Vector<Body>> {
     positions.zip_with3(velocities, masses, |position, velocity, mass| BodyExp { position, velocity, mass })
 }
 
-/// Where bodies are, how fast, and what they weigh.
+/// Splits bodies into positions, velocities and masses.
 fn parts(bodies: Acc<Vector<Body>>) -> (Triples, Triples, Acc<Vector<f32>>) {
     let positions = bodies.clone().map(|body| body.position);
     let velocities = bodies.clone().map(|body| body.velocity);
@@ -83,7 +83,7 @@ fn moved(
     (half_way.zip_with(velocities.clone(), |p, v| p + v * (step * 0.5)), velocities)
 }
 
-/// What all bodies together do to each, for its mass.
+/// The acceleration of each body by all bodies.
 fn forces(positions: Triples, masses: Acc<Vector<f32>>) -> Triples {
     let n = positions.size();
     let pull = |(i, j): (Exp<i64>, Exp<i64>)| {

@@ -10,7 +10,7 @@ const EIGHTH: f32 = 0.414_213_57;
 /// The weights of the blur along a row or column.
 const WEIGHTS: [f32; 5] = [0.0625, 0.25, 0.375, 0.25, 0.0625];
 
-/// How certain it is that there is an edge.
+/// Certainty that there is an edge.
 const NONE: i32 = 0;
 const WEAK: i32 = 1;
 const STRONG: i32 = 2;
@@ -44,7 +44,7 @@ fn blurred(picture: Acc<Matrix<f32>>) -> Acc<Matrix<f32>> {
     across.stencil(Boundary::Clamp, |near| weighed([-2, -1, 0, 1, 2].map(|y| near.at([y, 0]))))
 }
 
-/// How steep the picture is at each place, and in which direction: (down, right), of which each is -1, 0 or 1.
+/// Gradients of the picture: the steepness at each place, and its direction (down, right), of which each is -1, 0 or 1.
 fn gradients(picture: Acc<Matrix<f32>>) -> Acc<Matrix<(f32, (i32, i32))>> {
     picture.stencil(Boundary::Clamp, |near| {
         let down = |x| near.at([1, x]) - near.at([-1, x]);
@@ -71,7 +71,7 @@ fn steepest(gradients: Acc<Matrix<(f32, (i32, i32))>>) -> Acc<Matrix<f32>> {
     })
 }
 
-/// Makes what is weak strong beside what is strong, until nothing changes.
+/// Makes weak places beside strong ones strong, until nothing changes.
 fn connected(levels: Acc<Matrix<i32>>) -> Acc<Matrix<i32>> {
     let (levels, _) = awhile(
         (levels, unit(true)),

@@ -3,7 +3,7 @@
 
 use pumice::prelude::*;
 
-/// How many levels of brightness there are.
+/// Number of levels of brightness.
 pub const LEVELS: usize = 256;
 
 /// Spreads the levels of a picture: its darkest one becomes 0 and its brightest one 255. A picture of one level becomes dark. A
@@ -25,7 +25,7 @@ pub fn equalise(image: Acc<Matrix<u32>>) -> Acc<Matrix<u32>> {
     let pixels = image.size().cast::<u64>();
     let spread = below.map(|count| {
         let darkest = darkest.the().cast::<u64>();
-        // What is darker than all pixels is not looked up.
+        // Levels darker than all pixels are not looked up.
         let (above, all) = (count.cast::<u64>().max(darkest) - darkest, pixels - darkest);
         // To the nearest.
         ((above * (LEVELS as u64 - 1) + all / 2) / all.max(1)).cast::<u32>()
@@ -38,7 +38,7 @@ pub mod plain {
     use super::LEVELS;
     use crate::irregular::Numbers;
 
-    /// A foggy picture, row by row: rings that are hardly brighter than what is around them, and noise.
+    /// A foggy picture, row by row: rings that are hardly brighter than their surroundings, and noise.
     pub fn foggy(width: usize, height: usize, seed: u64) -> Vec<u32> {
         let mut numbers = Numbers::new(seed);
         let mut level = |x: usize, y: usize| {

@@ -1,7 +1,7 @@
 //! Fourier transforms of the rows of a matrix, of any length: by factors of the length where all are small, and otherwise as a
 //! convolution of a length that is a power of two. `matrix.in_dimension(0, fft::forward)` transforms columns.
 //!
-//! Every pass is Stockham's: it reads what is far apart and writes it side by side, so that nothing is put in order before or after.
+//! Every pass is Stockham's: it reads elements far apart and writes them side by side, so that nothing is put in order before or after.
 
 pub use num_complex::Complex;
 use pumice::prelude::*;
@@ -23,7 +23,7 @@ pub fn forward<T: Float>(rows: Acc<Matrix<Complex<T>>>) -> Acc<Matrix<Complex<T>
     transformed(rows, -1.0)
 }
 
-/// Returns what each row is the transform of.
+/// Returns the inverse transform of each row.
 ///
 /// ```
 /// use pumice_algorithms::whole::fft;
@@ -94,7 +94,7 @@ fn pass<T: Float>(
     })
 }
 
-/// As a convolution after Bluestein: jk is (j² + k² - (j - k)²) / 2.
+/// Transforms by a convolution after Bluestein: jk is (j² + k² - (j - k)²) / 2.
 fn by_convolution<T: Float>(rows: Acc<Matrix<Complex<T>>>, sign: f64) -> Acc<Matrix<Complex<T>>> {
     let (height, length) = rows.shape();
     let padded = constant(1i64) << (64 - (length * 2 - 2).leading_zeros().cast::<i64>());

@@ -1,4 +1,4 @@
-//! How heat spreads over a plate whose border is kept as it is: each point takes the mean of its four neighbours, until little changes.
+//! Diffusion of heat over a plate whose border is kept as it is: each point takes the mean of its four neighbours, until little changes.
 
 use pumice::Boundary;
 use pumice::prelude::*;

@@ -2,7 +2,7 @@
 
 use pumice::prelude::*;
 
-/// How far the picture reaches from the middle to the right.
+/// Distance from the middle of the picture to its right edge.
 const REACH: f32 = 1.6;
 
 /// Draws the Julia set of a complex number: `height` rows of `width` numbers of steps, of which there are at most `most`.
@@ -34,7 +34,7 @@ pub fn steps(
     })
 }
 
-/// Colours numbers of steps: those that are far away soon are dark blue, those that take longer become bright; what stays is
+/// Colours numbers of steps: points that escape soon are dark blue, those that take longer become bright; points that stay are
 /// black.
 ///
 /// ```

@@ -54,7 +54,7 @@ pub fn cluster(
     centres
 }
 
-/// The middle of the points with each label; where there are none, what there was.
+/// The middle of the points with each label; the old middle where there are none.
 fn middles(
     points: Acc<Vector<Point>>,
     labels: Acc<Vector<i64>>,

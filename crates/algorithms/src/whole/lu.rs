@@ -124,7 +124,7 @@ pub mod plain {
         rows
     }
 
-    /// Solves a system with what [`decompose`] gave.
+    /// Solves a system with the result of [`decompose`].
     pub fn solve(a: &[f64], rows: &[usize], right: &[f64]) -> Vec<f64> {
         let n = rows.len();
         let mut xs: Vec<f64> = rows.iter().map(|row| right[*row]).collect();

@@ -48,8 +48,8 @@ pub fn european_call(
     mean_and_error(payoffs)
 }
 
-/// As [`european_call`], of a call on the geometric mean of the prices at so many evenly spaced times. All paths take a step
-/// together, in a loop over what is known of them.
+/// Prices a call on the geometric mean of the prices at so many evenly spaced times, as [`european_call`] does. All paths take a step
+/// together, in a loop over their states.
 ///
 /// ```
 /// use pumice_algorithms::whole::monte_carlo::{self, plain};
@@ -100,7 +100,7 @@ fn mean_and_error(values: Acc<Vector<f64>>) -> Acc<Scalar<(f64, f64)>> {
     })
 }
 
-/// The same random points in plain Rust, and what prices must be.
+/// The same random points in plain Rust, and the exact prices.
 pub mod plain {
     /// The estimate of π of [`super::pi`], to the bit.
     pub fn pi(points: u64, seed: u64) -> f64 {
@@ -123,7 +123,7 @@ pub mod plain {
         (bits >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// What an option's price depends on.
+    /// Parameters of an option's price.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Market {
         /// The price of the share today.
@@ -154,7 +154,7 @@ pub mod plain {
             self.call(mean, self.volatility * variance.sqrt())
         }
 
-        /// The price of a call on what is `spot` times e to a normal variable.
+        /// The price of a call on a share whose price is `spot` times e to a normal variable.
         fn call(&self, mean: f64, deviation: f64) -> f64 {
             let d = ((self.spot / self.strike).ln() + mean) / deviation;
             let forward = self.spot * (mean + deviation * deviation / 2.0).exp();

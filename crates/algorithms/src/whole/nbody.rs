@@ -6,10 +6,10 @@ use pumice::prelude::*;
 /// Three coordinates.
 pub type Triple = (f32, f32, f32);
 
-/// Where a body is, its velocity, and its mass.
+/// A body: position, velocity and mass.
 pub type Body = (Triple, Triple, f32);
 
-/// What keeps forces between bodies finite that are close: added to the square of their distance.
+/// Softening, which keeps forces between close bodies finite: added to the square of their distance.
 pub const SOFTENING: f32 = 1e-4;
 
 type Vector3 = (Exp<f32>, Exp<f32>, Exp<f32>);
@@ -60,7 +60,7 @@ fn moved(
     (half_way.zip_with(velocities.clone(), |p, v| plus(p, times(v, step * 0.5))), velocities)
 }
 
-/// What all bodies together do to each, for its mass.
+/// The acceleration of each body by all bodies.
 fn forces(positions: Acc<Vector<Triple>>, masses: Acc<Vector<f32>>) -> Acc<Vector<Triple>> {
     let n = positions.size();
     let pull = |(i, j): (Exp<i64>, Exp<i64>)| {

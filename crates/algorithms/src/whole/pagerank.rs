@@ -1,5 +1,5 @@
-//! PageRank: how often somebody comes to each page who follows any link of a page with equal chances, and sometimes begins anew
-//! anywhere. From a page without links they begin anew in any case.
+//! PageRank: how often a random walk visits each page. The walk follows any link of a page with equal chances, and sometimes begins anew
+//! anywhere. From a page without links it begins anew in any case.
 //!
 //! Links are two arrays: the pages with a link to each page, one after the other, and where those of each page begin, with the end
 //! of the last behind it.
@@ -53,7 +53,7 @@ pub mod plain {
     /// Links on the host.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Links {
-        /// Where the links to each page begin, and where those to the last one end.
+        /// Start of the links to each page, and the end of those to the last page.
         pub offsets: Vec<i64>,
         /// The pages that they come from.
         pub sources: Vec<i64>,
@@ -83,7 +83,7 @@ pub mod plain {
             self.offsets.len() - 1
         }
 
-        /// How many links each page has.
+        /// Counts the links from each page.
         pub fn from_pages(&self) -> Vec<u32> {
             let mut counts = vec![0; self.pages()];
             self.sources.iter().for_each(|source| counts[*source as usize] += 1);

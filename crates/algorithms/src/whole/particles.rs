@@ -1,7 +1,7 @@
 //! A fire of particles: sparks fly from the ground, fall, bounce and cool down to smoke, which rises and is gone after a while. Where
 //! one is gone, a new spark may fly.
 //!
-//! What a particle is, is an enum with data, and what happens to it a `match` in plain Rust with `#[embed]`, which the same fire on
+//! A particle's kind is an enum with data, and its step a `match` in plain Rust with `#[embed]`, which the same fire on
 //! the host ([`plain`]) calls. Nothing but arithmetic is done, so that particles are the same to the bit everywhere.
 
 use pumice::OptionExp;
@@ -9,7 +9,7 @@ use pumice::prelude::*;
 
 /// The length of a step in time.
 const STEP: f32 = 1.0 / 64.0;
-/// What falls gets faster by this in a unit of time, and smoke rises with this speed.
+/// Downward acceleration of a spark, and the speed with which smoke rises.
 const GRAVITY: f32 = 1.5;
 const RISE: f32 = 0.5;
 /// The part of its velocity that smoke keeps in a step, and that a spark keeps when it bounces or becomes smoke.
@@ -21,21 +21,21 @@ const COLD: f32 = 0.25;
 const OLD: f32 = 1.5;
 /// A place that is free stays so for about this many steps; a power of two.
 const PAUSE: u32 = 64;
-/// How far the picture goes: to both sides, and up.
+/// Extent of the picture: to both sides, and up.
 const SIDE: f32 = 1.0;
 const TOP: f32 = 2.0;
 
-/// What a particle is.
+/// Kind of a particle.
 #[derive(Clone, Copy, Debug, PartialEq, Elt)]
 pub enum Kind {
-    /// It glows and falls.
+    /// A spark, which glows and falls.
     Spark {
         /// 1 at first, and less from step to step.
         heat: f32,
     },
-    /// It rises.
+    /// Smoke, which rises.
     Smoke {
-        /// For how long.
+        /// Time since it was a spark.
         age: f32,
     },
     /// Nothing any more: its place is free.
@@ -45,13 +45,13 @@ pub enum Kind {
 /// A particle.
 #[derive(Clone, Copy, Debug, PartialEq, Elt)]
 pub struct Particle {
-    /// How far to the right it is, and how far up.
+    /// Position: to the right, and up.
     pub place: [f32; 2],
-    /// How far it goes in a unit of time.
+    /// Distance per unit of time.
     pub velocity: [f32; 2],
-    /// What it is.
+    /// Kind of the particle.
     pub kind: Kind,
-    /// From which its next random number is made.
+    /// State of its random numbers.
     pub chance: u32,
 }
 
@@ -222,7 +222,7 @@ pub mod plain {
         particles.iter().map(burnt).filter(|particle| is_there(*particle)).collect()
     }
 
-    /// How many steps it takes until all are gone.
+    /// Counts the steps until all are gone.
     pub fn last(particles: &[Particle]) -> i64 {
         let steps = |particle: &Particle| {
             let states = std::iter::successors(Some(*particle), |particle| Some(step(*particle)));

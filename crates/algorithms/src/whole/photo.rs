@@ -12,12 +12,12 @@ pub type Rgb = [u8; 3];
 
 /// The numbers of the parts of a colour.
 const PARTS: [usize; 3] = [0, 1, 2];
-/// Where the blur and the mask look.
+/// Offsets that the blur and the mask read.
 const BLURRED: [i64; 5] = [-2, -1, 0, 1, 2];
 const BESIDE: [i64; 3] = [-1, 0, 1];
 
-/// Returns the photograph made clearer, and a mask of its edges, 255 where levels change by at least `steepest` and else 0. What the
-/// blurred picture has not is added, times `sharpness` percent, and what distinguishes a colour from grey is taken times `saturation`
+/// Returns the photograph made clearer, and a mask of its edges, 255 where levels change by at least `steepest` and else 0. The
+/// difference from the blurred picture is added, times `sharpness` percent, and the difference of a colour from grey is taken times `saturation`
 /// percent.
 ///
 /// ```
@@ -51,7 +51,7 @@ fn blur(picture: Acc<Matrix<Rgb>>) -> Acc<Matrix<Rgb>> {
     across.stencil(Boundary::Clamp, |near| weighed(BLURRED.map(|y| near.at([y, 0]))))
 }
 
-/// Where levels change.
+/// Marks the places at which levels change.
 fn edges(levels: Acc<Matrix<u8>>, steepest: Exp<i32>) -> Acc<Matrix<u8>> {
     levels.stencil(Boundary::Clamp, |near| edge(BESIDE.map(|y| BESIDE.map(|x| near.at([y, x]))), steepest))
 }
@@ -65,21 +65,21 @@ fn blended(levels: [u8; 5]) -> u8 {
     ((sum + 8) >> 4) as u8
 }
 
-/// A level with more of what makes it different from the blurred one.
+/// A level whose difference from the blurred one is increased.
 #[embed]
 fn sharpened(level: u8, blurred: u8, percent: i32) -> u8 {
     let (level, blurred) = (level as i32, blurred as i32);
     limited(level + (level - blurred) * percent / 100)
 }
 
-/// How bright a colour is.
+/// Returns the brightness of a colour.
 #[embed]
 fn grey(colour: Rgb) -> u8 {
     let [red, green, blue] = colour;
     ((77 * red as u16 + 150 * green as u16 + 29 * blue as u16) >> 8) as u8
 }
 
-/// A colour with more of what makes it different from grey.
+/// A colour whose difference from grey is increased.
 #[embed]
 fn saturated(colour: Rgb, percent: i32) -> Rgb {
     let grey = grey(colour) as i32;
@@ -109,7 +109,7 @@ fn wider(a: (u8, u8), b: (u8, u8)) -> (u8, u8) {
     (a.0.min(b.0), a.1.max(b.1))
 }
 
-/// A level of a range, which becomes all of what there is.
+/// Stretches a level of a range to the full range of levels.
 #[embed]
 fn spread(level: u8, range: (u8, u8)) -> u8 {
     let (darkest, brightest) = (range.0 as u32, range.1 as u32);

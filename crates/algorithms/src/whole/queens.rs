@@ -3,7 +3,7 @@
 
 use pumice::prelude::*;
 
-/// Which columns of the next row are attacked: straight, along one diagonal, and along the other.
+/// Attacked columns of the next row: straight, along one diagonal, and along the other.
 type Attacks = (u32, u32, u32);
 
 /// Counts the ways for a board of up to 32 rows; there is one for a board without any.
@@ -28,7 +28,7 @@ pub fn count(n: Exp<i64>) -> Acc<Scalar<i64>> {
 
 /// The same in plain Rust.
 pub mod plain {
-    /// How many ways there are for boards of 0 to 12 rows.
+    /// Numbers of ways for boards of 0 to 12 rows.
     pub const KNOWN: [i64; 13] = [1, 1, 0, 0, 2, 10, 4, 40, 92, 352, 724, 2680, 14_200];
 
     /// Counts the ways.

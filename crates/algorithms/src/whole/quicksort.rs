@@ -1,10 +1,10 @@
-//! Quicksort, all of whose parts advance together: in every round, each part is divided by a pivot of its own into what is smaller,
-//! equal and larger, by one scan of all parts. A part is an interval of the vector, which is known for each of its places.
+//! Quicksort, all of whose parts advance together: in every round, each part is divided by a pivot of its own into smaller,
+//! equal and larger elements, by one scan of all parts. A part is an interval of the vector, which is known for each of its places.
 
 use pumice::prelude::*;
 use pumice::{Number, Segments};
 
-/// Where the part of each place begins and ends.
+/// Start and end of the part that each place is in.
 type Parts = Acc<Vector<(i64, i64)>>;
 
 /// Sorts numbers of any type, none of which is NaN. The middle element of a part is its pivot.
@@ -27,7 +27,7 @@ pub fn sort<T: Number>(values: Acc<Vector<T>>) -> Acc<Vector<T>> {
 
 /// One round: the values in new places, and the part that each place belongs to.
 fn divided<T: Number>(values: Acc<Vector<T>>, parts: Parts) -> (Acc<Vector<T>>, Parts) {
-    // What is neither smaller nor larger is equal, so the pivot is, whatever it is: every round has an end.
+    // A value that is neither smaller nor larger counts as equal. So the pivot does, even a NaN, and every round removes it: the loop ends.
     let classes = values.clone().zip_with(parts.clone(), |value, (start, end)| {
         let pivot = values.at((start + end) / 2);
         (value.lt(pivot), value.gt(pivot))
@@ -48,7 +48,7 @@ fn divided<T: Number>(values: Acc<Vector<T>>, parts: Parts) -> (Acc<Vector<T>>, 
     (values.clone().scatter(targets, values), parts)
 }
 
-/// Where the elements equal to the pivot of a part begin and end, by the numbers of smaller and larger ones up to each element.
+/// Returns the start and end of the elements equal to the pivot of a part, from the numbers of smaller and larger ones up to each element.
 fn bounds(counted: &Acc<Vector<(i64, i64)>>, start: Exp<i64>, end: Exp<i64>) -> (Exp<i64>, Exp<i64>) {
     let (smaller, larger) = counted.at(end - 1);
     (start + smaller, end - larger)

@@ -1,7 +1,7 @@
 //! A ray tracer: spheres over a plane, with shadows, and reflections to a depth. A ray is a loop of scalars, in which other loops go
 //! through the spheres; the whole picture is one array that is generated.
 //!
-//! What happens to a ray is written in plain Rust with `#[embed]`, and so is the same picture on the host ([`plain`]). Nothing but
+//! The step of a ray is written in plain Rust with `#[embed]`, and so is the same picture on the host ([`plain`]). Nothing but
 //! arithmetic and square roots is done, so that the picture is the same to the bit everywhere.
 
 pub mod plain;
@@ -10,24 +10,24 @@ use super::space::{Triple, TripleExp};
 use pumice::OptionExp;
 use pumice::prelude::*;
 
-/// Where the camera is: coordinates go to the right, up, and away from it.
+/// Position of the camera: coordinates go to the right, up, and away from it.
 const CAMERA: Triple = Triple { x: 0.0, y: 1.0, z: -5.0 };
-/// Where the plane is, and the part of the light that it mirrors.
+/// Height of the plane, and the part of the light that it mirrors.
 const FLOOR: f32 = -1.0;
 const FLOOR_MIRRORS: f32 = 0.2;
-/// The vector that stands on the plane.
+/// Normal of the plane.
 const UP: Triple = Triple { x: 0.0, y: 1.0, z: 0.0 };
-/// How bright the plane's squares are.
+/// Brightness of the plane's squares.
 const DARK: f32 = 0.25;
 const BRIGHT: f32 = 0.85;
-/// From where light comes: a vector of length 1.
+/// Direction of the light: a vector of length 1.
 const LIGHT: Triple = Triple { x: 0.48, y: 0.64, z: -0.6 };
 /// The light where there is none.
 const AMBIENT: f32 = 0.15;
-/// The sky at the horizon, and what it has more above.
+/// Colour of the sky at the horizon, and the difference from there to the zenith.
 const HORIZON: Triple = Triple { x: 0.9, y: 0.9, z: 0.95 };
 const ZENITH: Triple = Triple { x: -0.6, y: -0.4, z: -0.05 };
-/// What nothing has been seen of is black.
+/// Colour before anything is seen.
 const BLACK: Triple = Triple { x: 0.0, y: 0.0, z: 0.0 };
 /// Farther than anything, and nearer than anything.
 const FAR: f32 = 1e30;
@@ -36,7 +36,7 @@ const NEAR: f32 = 1e-3;
 /// A sphere.
 #[derive(Clone, Copy, Debug, PartialEq, Elt)]
 pub struct Sphere {
-    /// Where its middle is.
+    /// Centre of the sphere.
     pub middle: Triple,
     /// Its radius.
     pub radius: f32,
@@ -46,14 +46,14 @@ pub struct Sphere {
     pub mirrors: f32,
 }
 
-/// Where a ray begins, and where it goes: a vector of length 1.
+/// A ray: its origin, and its direction, a vector of length 1.
 #[derive(Clone, Copy, Debug, PartialEq, Elt)]
 struct Ray {
     from: Triple,
     direction: Triple,
 }
 
-/// Where a ray meets a sphere: how far away, and the number of the sphere.
+/// The point at which a ray meets a sphere: its distance, and the number of the sphere.
 #[derive(Clone, Copy, Debug, PartialEq, Elt)]
 struct Hit {
     distance: f32,
@@ -63,7 +63,7 @@ struct Hit {
 /// Before any sphere is met. A loop over spheres has one number less to carry than with an `Option`.
 const NOWHERE: Hit = Hit { distance: FAR, sphere: -1 };
 
-/// What a ray meets: the point, the vector that stands on the surface there, and what the surface is like.
+/// The surface that a ray meets: the point, the normal there, the colour, and the part of the light that it mirrors.
 #[derive(Clone, Copy, Debug, PartialEq, Elt)]
 struct Surface {
     point: Triple,
@@ -72,7 +72,7 @@ struct Surface {
     mirrors: f32,
 }
 
-/// A ray, what has been seen along the way, and how much of what it will see still counts.
+/// A ray, the light seen along the way, and the weight of the light that it will still see.
 #[derive(Clone, Copy, Debug, PartialEq, Elt)]
 struct Path {
     ray: Ray,
@@ -114,7 +114,7 @@ fn followed(spheres: &Acc<Vector<Sphere>>, path: PathExp) -> PathExp {
     path.after(surface, is_shaded)
 }
 
-/// Where a ray meets a sphere first.
+/// Returns the first hit of a ray on a sphere.
 fn nearest(spheres: &Acc<Vector<Sphere>>, ray: RayExp) -> OptionExp<HitExp> {
     let hit = for_(constant(0)..spheres.size(), constant(NOWHERE), |number, hit| {
         nearer(hit, spheres.at(number).distance(ray), number)
@@ -132,7 +132,7 @@ fn from_camera(row: i64, column: i64, height: i64, width: i64) -> Path {
     Path { ray: Ray { from: CAMERA, direction }, seen: BLACK, counts: 1.0 }
 }
 
-/// What is nearer: what was met before, or this sphere, if it is met at all.
+/// Returns the nearer hit: the one before, or this sphere if it is met at all.
 #[embed]
 fn nearer(hit: Hit, distance: Option<f32>, sphere: i64) -> Hit {
     match distance {
@@ -141,7 +141,7 @@ fn nearer(hit: Hit, distance: Option<f32>, sphere: i64) -> Hit {
     }
 }
 
-/// What a ray meets first of a sphere at a distance and the plane.
+/// Returns the surface that a ray meets first: of a sphere at a distance, or of the plane.
 #[embed]
 fn surface(ray: Ray, met: Option<(f32, Sphere)>) -> Option<Surface> {
     let to_floor = ray.to_floor();
@@ -180,7 +180,7 @@ impl Ray {
         self.from + self.direction * distance
     }
 
-    /// How far away the plane is; [`FAR`] where the ray does not go there.
+    /// Returns the distance of the plane; [`FAR`] if the ray does not meet it.
     fn to_floor(self) -> f32 {
         let distance = (FLOOR - self.from.y) / self.direction.y;
         if distance > NEAR { distance } else { FAR }
@@ -189,7 +189,7 @@ impl Ray {
 
 #[embed]
 impl Sphere {
-    /// How far away a ray meets the sphere, if it does.
+    /// Returns the distance at which a ray meets the sphere, if it does.
     fn distance(self, ray: Ray) -> Option<f32> {
         let to_middle = ray.from - self.middle;
         let along = to_middle.dot(ray.direction);
@@ -229,7 +229,7 @@ impl Surface {
 
 #[embed]
 impl Path {
-    /// What a ray becomes at the surface that it meets, or in the sky.
+    /// Returns the path after the surface that its ray meets, or after the sky.
     fn after(self, surface: Option<Surface>, is_shaded: bool) -> Path {
         let Path { ray, seen, counts } = self;
         let Some(surface) = surface else {

@@ -40,7 +40,7 @@ pub fn distances(vertices: Exp<i64>, edges: Acc<Vector<Edge>>, source: Exp<i64>)
             (shorter, changed.zip_with(round, |changed, (_, round)| (changed, round + 1)))
         },
     );
-    // What is still not the shortest is behind a circle, and so is everything behind that.
+    // A distance that is still not the shortest is behind a negative cycle, and so is everything behind that.
     let (found, _) = awhile(
         (found, unit(true)),
         |(_, changed)| changed,

@@ -37,7 +37,7 @@ pub mod plain {
     /// A matrix on the host.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Sparse {
-        /// How many entries each row has.
+        /// Number of entries of each row.
         pub segments: Vec<i64>,
         /// The entries of all rows.
         pub entries: Vec<Entry>,

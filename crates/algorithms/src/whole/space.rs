@@ -1,5 +1,5 @@
-//! Three coordinates as a struct with operators, for plain values and for expressions: what [`bodies`](super::bodies) and
-//! [`ray_tracer`](super::ray_tracer) compute with.
+//! Three coordinates as a struct with operators, for plain values and for expressions, with which [`bodies`](super::bodies) and
+//! [`ray_tracer`](super::ray_tracer) compute.
 
 use pumice::prelude::*;
 use std::ops::{Add, Mul, Sub};

@@ -29,7 +29,7 @@ pub fn number(value: usize) -> SimArgument {
     scalar(value as i64)
 }
 
-/// What a kernel gave.
+/// Result of a kernel.
 pub struct Outcome {
     result: Vec<Vec<u8>>,
     length: usize,

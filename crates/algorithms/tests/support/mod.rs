@@ -11,7 +11,7 @@ use pumice::layers::program::verify;
 use pumice::layers::runtime::devices::Sim;
 use pumice::layers::scalar::{Constant, Elt, ScalarType};
 
-/// What a kernel is launched with: arrays, and then scalars.
+/// Arguments of a launch: arrays, and then scalars.
 pub struct Arguments<'a> {
     pub arrays: Vec<&'a [i32]>,
     pub scalars: Vec<i64>,
@@ -48,7 +48,7 @@ pub fn run<P, F: KernelFunction<P>>(name: &str, threads: u32, f: F, arguments: &
     result
 }
 
-/// What a GPU would pay for a function's kernel.
+/// Returns the costs of a function's kernel on a GPU.
 pub fn costs<P, F: KernelFunction<P>>(name: &str, threads: u32, f: F, arguments: &Arguments<'_>) -> Report {
     let definition = define(name, threads, f).unwrap_or_else(|error| panic!("{name}: {error}"));
     let lengths: Vec<usize> = arguments.arrays.iter().map(|array| array.len()).collect();

@@ -1,4 +1,4 @@
-//! What macros write for rows: generators that draw from one, inner arrays, and inner comprehensions that are sorted, grouped and cut.
+//! Functions that macros call for rows: generators that draw from one, inner arrays, and inner comprehensions that are sorted, grouped and cut.
 
 use super::{groups, present};
 use crate::acc::Acc;
@@ -9,16 +9,16 @@ use crate::rows::short_number;
 use crate::sorting::Falls;
 use pumice_scalar::{Elt, Exp, FailureKind, Lift, OptionExp, Place, Site};
 
-/// What has rows that a generator can draw from.
+/// Arrays with rows that a generator can draw from.
 #[diagnostic::on_unimplemented(
     message = "a generator cannot draw from a row of `{Self}`",
     label = "expected a matrix of the program",
     note = "`x <- m[i]` draws from a row of an `Acc<Matrix<T>>`; a part of a vector is `xs[a..b]`"
 )]
 pub trait Rows {
-    /// What their elements are.
+    /// Type of their elements.
     type Elt: Elt;
-    /// How many elements a row has.
+    /// Returns the number of elements of a row.
     fn count(&self, row: Exp<i64>, place: Place) -> Exp<i64>;
     /// An element of a row, by a number below its length.
     fn element(&self, row: Exp<i64>, number: Exp<i64>, place: Place) -> <Self::Elt as Elt>::Exp;
@@ -52,7 +52,7 @@ impl<R: Rows> Rows for &R {
     }
 }
 
-/// How many elements a row has.
+/// Returns the number of elements of a row.
 #[track_caller]
 pub fn row_count<R: Rows>(rows: &R, row: impl Into<Exp<i64>>) -> Exp<i64> {
     rows.count(row.into(), Place::caller("row"))
@@ -74,7 +74,7 @@ pub fn row_at<R: Rows>(
     rows.at(row.into(), number.into(), Place::caller("at"))
 }
 
-/// Where a part of a row begins and how many elements it has. One that is not within the row is an error.
+/// Returns the start and length of a part of a row. A part that is not within the row is an error.
 fn row_stretch<R: Rows>(
     rows: &R,
     row: Exp<i64>,
@@ -86,7 +86,7 @@ fn row_stretch<R: Rows>(
     stretch_within((from, from + checked(to - from, place)), count, place)
 }
 
-/// How many elements a part of a row has.
+/// Returns the number of elements of a part of a row.
 #[track_caller]
 pub fn row_slice_count<R: Rows>(
     rows: &R,
@@ -108,7 +108,7 @@ pub fn row_slice_element<R: Rows>(
     rows.element(row, from.into().max(0) + number, Place::caller("slice"))
 }
 
-/// The value of one row of what a reduction of rows gives.
+/// The value of one row in the result of a reduction of rows.
 pub fn of_row<T: Elt>(values: &Acc<Vector<T>>, row: Exp<i64>) -> T::Exp {
     values.element(&[row.term()], None)
 }
@@ -150,7 +150,7 @@ pub fn once_in_rows<T: Elt>(rows: Exp<i64>, numbered: Acc<Vector<(i64, T)>>) -> 
 }
 
 /// The groups of elements with equal keys in each of so many rows, in rising order by row and key, beside the number of their row: each
-/// with its key, and with what a function of its elements gives, combined.
+/// with its key, and with the combined values of a function of its elements.
 #[track_caller]
 #[allow(clippy::type_complexity)]
 pub fn grouped_in_rows<T: Elt, K: Lift, L: Lift>(

@@ -1,4 +1,4 @@
-//! Explanations: what a program's plans compute, launch and keep in memory, and why.
+//! Explanations of a program's plans: their operations, launches and arrays in memory, with the reasons.
 //!
 //! One structure ([`Explanation`]) is made of plans, and printed as text (`text.rs`), JSON (`json.rs`) and a drawing (`svg.rs`). Reasons
 //! come from the plan, which records them where it decides; nothing is inferred here.
@@ -13,7 +13,7 @@ use crate::plan::{Launch, Plan, Read};
 use pumice_program::Space;
 use pumice_scalar::{Place, ScalarType};
 
-/// What is computed, launched and kept in memory when a program runs, and why. `Display` prints a summary, the steps of each plan and
+/// Explanation of a program's plans: the kernels, the arrays in memory, and the reasons. `Display` prints a summary, the steps of each plan and
 /// the kernels; [`summary`](Explanation::summary), [`json`](Explanation::json) and [`svg`](Explanation::svg) are the other forms.
 ///
 /// ```
@@ -31,7 +31,7 @@ use pumice_scalar::{Place, ScalarType};
 pub struct Explanation {
     /// The device that the plans are for, in words; nothing where that is unknown.
     pub device: Option<String>,
-    /// The plans: of the program, of the programs of its loops and branches, and of what comes behind those.
+    /// The plans: of the program, of the programs of its loops and branches, and of the operations behind those.
     pub parts: Vec<ExplainedPlan>,
 }
 
@@ -41,13 +41,13 @@ pub struct Explanation {
 pub struct ExplainedPlan {
     /// The nested program that it is for, with the loops and branches around it, outermost first; empty for the program itself.
     pub within: Vec<String>,
-    /// Why there is no plan: what happens if this part is run.
+    /// The error that a run of this part would return, which is why there is no plan.
     pub error: Option<String>,
     /// The arrays in memory.
     pub arrays: Vec<ExplainedArray>,
     /// The kernels, in the order of their launches.
     pub kernels: Vec<ExplainedKernel>,
-    /// What the host does when the kernels have run, before the next plan is made.
+    /// The host's actions after the kernels, before the next plan is made.
     pub then: Vec<String>,
     plan: Option<Plan>,
 }
@@ -87,7 +87,7 @@ pub struct ExplainedKernel {
     pub skeleton: String,
     /// Why that skeleton, and why it is divided like this.
     pub why: Vec<String>,
-    /// How many blocks run.
+    /// Number of blocks.
     pub blocks: u64,
     /// Threads of a block.
     pub threads: u32,
@@ -101,33 +101,33 @@ pub struct ExplainedKernel {
     pub bytes_written: u64,
     /// Shared memory of a block that the program declares, in bytes.
     pub shared_bytes: u64,
-    /// What the device tells of the compiled kernel.
+    /// Resources that the device reports for the compiled kernel.
     pub resources: Option<Resources>,
-    /// What it took, if it has run.
+    /// Measured time, if it has run.
     pub measured: Option<Measured>,
 }
 
-/// What a compiled kernel needs, as far as its device tells.
+/// Resources of a compiled kernel, as far as its device reports them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
     /// Registers of a thread.
     pub registers: Option<u32>,
     /// Shared memory of a block, in bytes.
     pub shared_bytes: Option<u64>,
-    /// Private memory of a thread, in bytes: what does not fit its registers.
+    /// Private memory of a thread, in bytes: values that do not fit its registers.
     pub private_bytes: Option<u64>,
 }
 
-/// What a kernel took.
+/// Measured time of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
-    /// How often it was launched.
+    /// Number of launches.
     pub launches: u64,
     /// Milliseconds of all launches.
     pub milliseconds: f64,
     /// Bytes of its arrays per second, in units of 10^9.
     pub gigabytes_per_second: f64,
-    /// That as a share of what the device copies per second, if that was measured.
+    /// That as a share of the bytes that the device copies per second, if that was measured.
     pub share: Option<f64>,
 }
 
@@ -253,7 +253,7 @@ fn kernel(plan: &Plan, launch: &Launch, array_of: &[Option<usize>]) -> Explained
     }
 }
 
-/// What the host does after a plan.
+/// Describes the host's actions after a plan.
 fn then(plan: &Plan) -> Vec<String> {
     let sentence = match plan.reads() {
         None => return Vec::new(),
@@ -273,7 +273,7 @@ fn then(plan: &Plan) -> Vec<String> {
     vec![sentence.to_string()]
 }
 
-/// How many blocks of how many threads.
+/// Prints a number of blocks and of their threads.
 fn in_blocks(blocks: u64, threads: u32) -> String {
     let block = if blocks == 1 { "block" } else { "blocks" };
     let thread = if threads == 1 { "thread" } else { "threads" };

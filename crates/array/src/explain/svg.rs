@@ -1,4 +1,4 @@
-//! Explanations as drawings: kernels and arrays are boxes in layers, each below what it needs, with arrows between.
+//! Explanations as drawings: kernels and arrays are boxes in layers, each below its inputs, with arrows between.
 //!
 //! Blue boxes are kernels with the operations that are fused into them, white ones are arrays in memory with the reason why they are.
 //! Text is a user's and is escaped; sizes are those of a monospaced font.
@@ -91,7 +91,7 @@ fn boxes(part: &ExplainedPlan) -> Vec<Drawn> {
     for (number, kernel) in part.kernels.iter().enumerate() {
         let position = boxes.len();
         let mut new = drawn(kernel_lines(number, kernel), true);
-        // What a kernel both reads and writes is below it, unless it was written before.
+        // An array that a kernel both reads and writes is below it, unless it was written before.
         let reads = |array: &&usize| {
             !kernel.writes.contains(array) || is_given[**array] || !boxes[**array].from.is_empty()
         };
@@ -134,7 +134,7 @@ fn arrange(boxes: &mut [Drawn], from: usize) -> (usize, usize) {
     let (mut widest, mut y) = (0, from);
     for layer in 0..layers {
         let mut row: Vec<usize> = (0..boxes.len()).filter(|number| boxes[*number].layer == layer).collect();
-        // Below the middle of what they come from.
+        // Below the middle of their inputs.
         let middle = |number: &usize| {
             let from = &boxes[*number].from;
             let sum: usize = from.iter().map(|from| boxes[*from].x + boxes[*from].width() / 2).sum();

@@ -4,7 +4,7 @@ use super::{ExplainedKernel, ExplainedPlan, Explanation, Measured, Resources, in
 use std::fmt::{self, Write};
 
 impl Explanation {
-    /// What is in memory and what is launched, with the reasons, and without the steps and kernels that `Display` prints besides.
+    /// Summarises memory and launches, with the reasons, and without the steps and kernels that `Display` prints besides.
     ///
     /// ```
     /// use pumice::prelude::*;
@@ -29,7 +29,7 @@ impl Explanation {
 }
 
 impl ExplainedPlan {
-    /// What it is a plan of, unless it is the first one.
+    /// Returns the heading of a plan: the program that it is of. The first plan has none.
     pub(super) fn heading(&self, number: usize) -> Option<String> {
         match (number, self.within.is_empty()) {
             (0, _) => None,
@@ -73,7 +73,7 @@ impl ExplainedKernel {
         }
     }
 
-    /// What there is to say of it: a word and a line each.
+    /// Describes the kernel: a word and a line each.
     pub(super) fn lines(&self) -> Vec<(&'static str, String)> {
         let operations: Vec<String> = self.operations.iter().map(ToString::to_string).collect();
         let mut lines = vec![("computes", operations.join(", "))];
@@ -110,7 +110,7 @@ impl Resources {
 }
 
 impl Measured {
-    /// What it took, in words.
+    /// Describes the measurement in words.
     pub fn text(&self) -> String {
         let Measured { launches, milliseconds, gigabytes_per_second, share } = self;
         let often = if *launches == 1 { String::new() } else { format!(" in {launches} launches") };

@@ -35,7 +35,7 @@ pub trait ArrowElt: Elt {
 
 /// A number that Arrow has.
 pub trait ArrowNumber: Primitive + ArrowNativeType {
-    /// What Arrow calls it.
+    /// Arrow's type.
     type Arrow: ArrowPrimitiveType<Native = Self>;
 }
 

@@ -1,4 +1,4 @@
-//! Vectors, slices, iterators and arrays of arrays as arrays. What may fail because rows differ in length is in `nested.rs`.
+//! Vectors, slices, iterators and arrays of arrays as arrays. Conversions that fail if rows differ in length are in `nested.rs`.
 
 use crate::create::IntoArray;
 use crate::data::{Array, Matrix, Vector};
@@ -98,7 +98,7 @@ arguments! {
 }
 
 impl<D: Shape, T: Elt> Array<D, T> {
-    /// Returns the array of what a function on the host makes of each element: a conversion, say. [`Acc::map`](crate::Acc::map) does
+    /// Applies a function on the host to each element: a conversion, say. [`Acc::map`](crate::Acc::map) does
     /// that on the device.
     ///
     /// ```

@@ -1,5 +1,5 @@
 //! Looking at an array's elements: as a slice, by an index, one after the other, row by row, and comparing them. The first look fetches
-//! them all; `view.rs` has what fetches some.
+//! them all; `view.rs` fetches some.
 
 use crate::data::{Array, Kept, Vector};
 use crate::error::Error;
@@ -24,7 +24,7 @@ impl<D: Shape, T: Elt> Array<D, T> {
             return Ok(values);
         }
         if self.seen.get().is_none() {
-            // Not in `get_or_init`: who fetches may do other work meanwhile that looks at this array, and would wait for itself.
+            // Not in `get_or_init`: while it fetches, this thread may do other work that looks at this array, and would wait for itself.
             let values = self.to_vec()?;
             let _ = self.seen.set(values);
         }
@@ -77,7 +77,7 @@ fn kept<T: Elt>(data: &dyn Any) -> Option<&[T]> {
 }
 
 impl<D: Larger, T: Elt> Array<D, T> {
-    /// Goes through the rows: of a matrix slices of elements, of more dimensions what stands at each outermost index, row by row. Fails
+    /// Iterates over the rows: of a matrix slices of elements, of more dimensions the part at each outermost index, row by row. Fails
     /// as [`Array::as_slice`] does.
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! Files as arrays without reading them first: the system brings pages as somebody looks at them, and an upload goes from the file's
+//! Files as arrays without reading them first: the system loads pages as they are looked at, and an upload goes from the file's
 //! pages to the device in pieces.
 
 use super::npy::{Header, file_error, typed};
@@ -97,7 +97,7 @@ impl<T: Primitive> Vector<T> {
 }
 
 impl<D: Shape, T: Elt> Array<D, T> {
-    /// As [`Array::read_npy`], without reading the file: a use on a device brings it there in pieces. Fails also if the file must be
+    /// Like [`Array::read_npy`], without reading the file: a use on a device brings it there in pieces. Fails also if the file must be
     /// converted.
     ///
     /// # Safety

@@ -1,6 +1,6 @@
-//! Arrays on the host: how data of Rust, of other crates and of files becomes arrays, and how people look at arrays.
+//! Arrays on the host: conversions of Rust's data, of other crates' and of files to arrays, and access to their elements.
 //!
-//! What an array is and where its elements are kept is in `data.rs`. Nothing here knows a device: elements that are elsewhere come
+//! Arrays and the storage of their elements are in `data.rs`. Nothing here knows a device: elements that are elsewhere come
 //! through [`ArrayData`](crate::ArrayData), in stretches where only some are looked at.
 
 #[cfg(feature = "approx")]

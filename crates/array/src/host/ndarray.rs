@@ -22,7 +22,7 @@ struct Standard<S: RawData, N>(ArrayBase<S, N>);
 impl<T, S: Data<Elem = T>, N: Dimension> Deref for Standard<S, N> {
     type Target = [T];
     fn deref(&self) -> &[T] {
-        // There is a slice of what stands row by row.
+        // An array that stands row by row has a slice.
         self.0.as_slice().unwrap_or(&[])
     }
 }
@@ -102,7 +102,7 @@ impl<D: NdShape, T: Elt> Array<D, T> {
         fixed.map_err(|error| Error::Shape(error.to_string().into()))
     }
 
-    /// The elements as a view of `ndarray`, without a copy of what [`Array::as_slice`] gives. Fails as that does.
+    /// The elements as a view of `ndarray`, without a copy: a view of [`Array::as_slice`]. Fails as that does.
     ///
     /// ```
     /// use pumice::Matrix;

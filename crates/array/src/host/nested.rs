@@ -75,7 +75,7 @@ impl<D: Shape, T: Elt> Array<D, T> {
     {
         let (mut extents, mut values) = (vec![None; D::RANK], Vec::new());
         D::flatten(vecs, &mut extents, &mut values)?;
-        // Of an array without rows nobody knows how long they would be.
+        // An array without rows does not tell how long they would be.
         let extents = extents.into_iter().map(Option::unwrap_or_default).collect();
         Ok(Self::from_held(extents, values))
     }

@@ -19,7 +19,7 @@ const ALIGNMENT: usize = 64;
 /// Bytes that are read to see the header; larger ones are refused.
 const MOST_HEADER: usize = 1 << 16;
 
-/// What NumPy calls our types, behind a letter for the order of bytes.
+/// NumPy's names of our types, which follow a letter for the byte order.
 const NAMES: [(&str, ScalarType); 12] = [
     ("b1", ScalarType::Bool),
     ("i1", ScalarType::I8),
@@ -38,7 +38,7 @@ const NAMES: [(&str, ScalarType); 12] = [
 /// Why a file is not read.
 type Outcome<T> = Result<T, String>;
 
-/// A header: what the bytes of a file mean.
+/// A header, which describes the bytes of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Header {
     columns: Vec<Column>,
@@ -47,7 +47,7 @@ pub struct Header {
     /// Whether elements stand column by column.
     is_fortran: bool,
     extents: Vec<usize>,
-    /// Where elements begin.
+    /// Offset of the first element in the file.
     start: usize,
 }
 
@@ -55,7 +55,7 @@ pub struct Header {
 #[derive(Clone, Debug, PartialEq)]
 struct Column {
     ty: ScalarType,
-    /// Where it stands in an element.
+    /// Offset in an element.
     offset: usize,
     is_big_endian: bool,
 }
@@ -87,7 +87,7 @@ impl Header {
         &self.extents
     }
 
-    /// Where elements begin in the file, if they stand there as an array has them: one scalar each, little-endian and row by row.
+    /// Returns the offset of the elements in the file, if they stand there as an array has them: one scalar each, little-endian and row by row.
     pub fn plain_start(&self) -> Option<usize> {
         let [column] = &self.columns[..] else { return None };
         let is_ordered = !self.is_fortran || self.extents.len() < 2;

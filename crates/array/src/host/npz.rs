@@ -12,7 +12,7 @@ use std::sync::Arc;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-/// What the name of an array's file ends with.
+/// File extension of an array's entry.
 const ENDING: &str = ".npy";
 
 /// A file of named arrays, as `numpy.savez` and `numpy.savez_compressed` write it.

@@ -65,7 +65,7 @@ fn short_name(name: &str) -> String {
 
 /// The texts of the elements that are printed.
 struct Printed {
-    /// What is printed of each dimension, outermost first.
+    /// Printed indices of each dimension, outermost first.
     dimensions: Vec<Ends>,
     texts: Vec<String>,
     /// Characters of each text.

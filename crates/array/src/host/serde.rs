@@ -1,4 +1,4 @@
-//! Arrays through `serde`: an array is its shape and its elements row by row, rows of different lengths are a list of lists. What is read
+//! Arrays through `serde`: an array is its shape and its elements row by row, rows of different lengths are a list of lists. Deserialised data
 //! is checked as arrays of the user's are.
 
 use crate::data::Array;

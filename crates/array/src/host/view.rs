@@ -133,7 +133,7 @@ impl<D: Larger, T: Elt> Array<D, T> {
         Self::from_data(Arc::new(View::new(self.data(), first * size, extents)))
     }
 
-    /// What stands at an outermost index: an element of a vector, a row of a matrix. Looking at it fetches these elements alone.
+    /// Returns the part at an outermost index: an element of a vector, a row of a matrix. Looking at it fetches these elements alone.
     ///
     /// ```
     /// use pumice::prelude::*;

@@ -1,4 +1,4 @@
-//! Consumers: what listens to a producer, seen from the array program. Writing to memory is one; operations have others.
+//! Consumers: the listeners to a producer, seen from the array program. Writing to memory is one; operations have others.
 
 use super::{Known, Parameters, Step};
 use crate::error::Error;
@@ -16,7 +16,7 @@ pub trait Consumer {
     /// The listener in a kernel that is being built. It may ask for parameters.
     fn listener(&self, parameters: &Rc<Parameters>) -> Rc<dyn Listener>;
 
-    /// How it does its work, for `explain`; nothing if there is only one way.
+    /// Describes its method for `explain`; `None` if there is only one.
     fn way(&self) -> Option<String> {
         None
     }
@@ -26,7 +26,7 @@ pub trait Consumer {
         None
     }
 
-    /// How it asks for the elements of pulls: in which rounds, and with how many blocks.
+    /// The rounds in which it takes the elements of pulls, and the number of blocks.
     fn rounds(&self) -> Option<(Rounds, u32)> {
         None
     }
@@ -37,23 +37,23 @@ pub trait Consumer {
     }
 }
 
-/// What becomes of elements between a producer and a consumer.
+/// Transformation of elements between a producer and a consumer.
 #[derive(Clone)]
 pub enum Hop {
     /// Each becomes another one, or none: from its index and scalars to those of that.
     Elements(Elements),
     /// Each becomes several, one after the other in the thread that hears it, and without an index.
     Expand {
-        /// How many, from its scalars.
+        /// Their number, from its scalars.
         size: Function,
         /// One of them, from its scalars and a number below that.
         get: Function,
-        /// The producer hands each on so often, a power of two, and each time other ones are made of it.
+        /// Number of times, a power of two, that the producer hands on each element; each time a different part of the new elements is made.
         slices: i64,
     },
 }
 
-/// One consumer, and what becomes of the producer's elements before it hears them.
+/// One consumer, and the transformations of the producer's elements before it hears them.
 #[derive(Clone)]
 pub struct Heard {
     /// One after the other, the producer's side first.
@@ -136,7 +136,7 @@ pub(crate) fn launched_blocks(steps: &[Step]) -> Result<u64, Error> {
     launches.map(|launch| launch.blocks()).sum()
 }
 
-/// What is heard may be changed once more on the way.
+/// A consumer with its transformations is a consumer itself, so further ones can be put before it.
 impl Consumer for Heard {
     fn listener(&self, parameters: &Rc<Parameters>) -> Rc<dyn Listener> {
         Heard::listener(self, parameters)
@@ -199,7 +199,7 @@ struct Through {
 }
 
 impl Through {
-    /// What elements become: index, flag if there is one, and scalars.
+    /// Applies the transformation: index, flag if there is one, and scalars.
     fn results(&self, elements: &Elements, index: Ix, value: Scalars) -> Vec<Term> {
         let arguments: Vec<Term> = std::iter::once(index.term()).chain(value.0).collect();
         self.parameters.apply(&elements.function, &arguments)
@@ -219,7 +219,7 @@ impl Through {
         }
     }
 
-    /// Of the times that a producer hands on the same element, each has another index modulo their number.
+    /// Expands an element. Where a producer hands on the same element `slices` times, each time has another index modulo `slices`.
     fn expanded(&self, size: &Function, get: &Function, slices: i64, index: Ix, value: &Scalars) {
         let size = self.parameters.apply_to(size, &[value]).0;
         let size = size.first().map_or(Exp::from(0), |size| Exp::<i64>::from_term(*size));

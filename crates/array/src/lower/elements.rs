@@ -78,9 +78,9 @@ impl Lowering<'_> {
         columns >= i64::from(self.profile.lanes) && (divides(linear) || asks(linear))
     }
 
-    /// How the work of writing an array is divided, if an element costs so much.
+    /// Plans the division of work for writing an array whose elements cost so much.
     pub(super) fn write_plan(&self, node: NodeId, cost: u32) -> WritePlan {
-        // What is loaded may be wider, and neighbours of a thread are no more than one access holds.
+        // Loaded elements may be wider, and the neighbours of a thread fit one access.
         let bytes = self.program.node(node).types.iter().map(|ty| ty.bytes()).max().unwrap_or(1).max(4);
         WritePlan::new(self.profile, bytes, cost)
     }
@@ -195,20 +195,20 @@ const MANY: i64 = 16;
 
 /// Functions of an array's elements.
 struct Ways<'a> {
-    /// Of the number of an element.
+    /// By the number of an element.
     linear: Function,
     by_index: Option<ByIndex<'a>>,
 }
 
 /// Functions of an array's elements that depend on its shape.
 struct ByIndex<'a> {
-    /// Of the numbers of row and column.
+    /// By the numbers of row and column.
     rows: &'a dyn Fn() -> Elements,
-    /// Of the index, one parameter per dimension.
+    /// By the index, one parameter per dimension.
     indexed: &'a dyn Fn() -> Elements,
 }
 
-/// Whether a function divides by something that is not a constant: what is left of an index that is not linear.
+/// Whether a function divides by an extent, as the computation of an index that is not linear does.
 fn divides(function: &Function) -> bool {
     function.nodes().iter().any(|node| match node {
         ScalarNode::Apply { op: Op::Div | Op::Rem, ty: ScalarType::I64, operands } => {
@@ -220,7 +220,7 @@ fn divides(function: &Function) -> bool {
     })
 }
 
-/// How fast an index grows with the row and the column of an element.
+/// Growth of an index with the row or the column of an element.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stride {
     None,
@@ -228,7 +228,7 @@ enum Stride {
     Many,
 }
 
-/// What does not depend on row or column, and what is the row itself.
+/// Strides of a value that depends on neither row nor column, and of the row itself.
 const NOWHERE: (Stride, Stride) = (Stride::None, Stride::None);
 const ALONG_ROWS: (Stride, Stride) = (Stride::One, Stride::None);
 
@@ -253,15 +253,15 @@ pub fn columns_are_contiguous(function: &Function, extents: &Extents) -> bool {
 }
 
 /// Whether everything that the elements of a row load is the same for the whole row, or the same in every row, and there is
-/// some of the first kind: a thread that takes a row alone loads that once, and what it loads for an element is what its
-/// neighbours load for theirs.
+/// some of the first kind: a thread that takes a row alone loads that once, and for each element it loads the same as its
+/// neighbours do.
 pub fn rows_load_once(function: &Function, extents: &Extents) -> bool {
     let strides = load_strides(function, extents);
     strides.iter().any(|(_, column)| *column == Stride::None)
         && strides.iter().all(|(row, column)| *row == Stride::None || *column == Stride::None)
 }
 
-/// How fast the indices of a function's loads grow with the row and the column of an element.
+/// Returns the strides of the indices of a function's loads with the row and the column of an element.
 fn load_strides(function: &Function, extents: &Extents) -> Vec<(Stride, Stride)> {
     let is_long = |id: &Id| match function.nodes()[id.0 as usize] {
         ScalarNode::Variable(Variable::Extent { array, .. }, _) => {

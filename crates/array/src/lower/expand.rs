@@ -58,7 +58,7 @@ impl Lowering<'_> {
 const BUSY: i64 = 1 << 10;
 
 impl Lowering<'_> {
-    /// How often each element is handed on, a power of two: several times only if all who listen make others of it, and there are
+    /// Returns how often each element is handed on, a power of two: several times only if all listeners expand it again, and there are
     /// so few sources that threads might have too little to do.
     fn slices(&self, sources: NodeId, listeners: &Listeners) -> i64 {
         let all = listeners.heard.iter().all(Heard::expands) && self.profile.coalesces;
@@ -142,7 +142,7 @@ pub(super) struct Sources<'a, 'b> {
 }
 
 impl<'a, 'b> Sources<'a, 'b> {
-    /// Sources with a function of users for their size, and one of what they are expanded to.
+    /// Sources with the user's functions: one for their size, and one for the elements that they are expanded to.
     pub fn new(lowering: &'a Lowering<'b>, array: NodeId, size: &Function, get: &Function) -> Self {
         let source = lowering.fuser.linear_of_input(array).function;
         let size = lowering.fuser.with_classes(size);
@@ -203,7 +203,7 @@ impl QueueSlots {
         unsafe { Queue::new(memory(self.counts), memory(self.entries), low_bits, most_chunks) }
     }
 
-    /// The blocks of a kernel that takes what is queued: none if that is nothing, and else all of so many.
+    /// The blocks of a kernel that empties the queue: none if the queue is empty, and else all of so many.
     pub fn blocks(&self, parameters: &Parameters, count: u32) -> (Ix, Ix) {
         let all = parameters.number("blocks", count.into());
         // SAFETY: the cell has an element, which the kernel before has written. It is no length, but it is zero if nothing

@@ -11,7 +11,7 @@ use pumice_kernel::{Ix, Scalars, read, store};
 use pumice_program::Access;
 use std::rc::Rc;
 
-/// What an element may cost if several are computed at once, whether or not there are so many.
+/// Largest cost of an element for which several are computed at once, even where fewer are needed.
 const CHEAP: u32 = 64;
 
 /// Blocks that combine the results of chunks: a thread of theirs has a source or two, and not much to wait for.
@@ -37,7 +37,7 @@ impl Lowering<'_> {
             None => Reduction::of_options(get, operator),
         };
         let listeners = Listeners { producer: listeners.producer, heard: reduction.heard(&listeners.heard) };
-        // Nobody reads a length for this.
+        // No length is read for this.
         let most = operation.most.as_ref();
         let most = most.and_then(|most| self.extents.values(node, most, self.knowledge).ok());
         let most = most.and_then(|values| values.first()?.as_integer());

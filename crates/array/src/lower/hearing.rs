@@ -1,8 +1,8 @@
-//! Operations that take the elements of one producer in any order, each in its own way: one kernel, and what each of them does
+//! Operations that take the elements of one producer in any order, each in its own way: one kernel, and the steps of each operation
 //! before and after it.
 //!
 //! The producer is a push, or it is the shape that several pulls have in common, whose elements are computed together. Pulls that are
-//! written from their indices, row by row, are a producer too: of what others read of them in step.
+//! written from their indices, row by row, are a producer too: of the elements that others read in step.
 
 use super::{Consumer, Heard, Hop, KernelName, Listeners, Lowering, Step, launched_blocks};
 use crate::error::Error;
@@ -16,31 +16,31 @@ use pumice_scalar::{Function, Node as ScalarNode, ScalarType, Term, Variable, fu
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Where elements come from that are taken in any order.
+/// Source of elements that are taken in any order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum HeardFrom {
-    /// From a push.
+    /// A push.
     Producer(NodeId),
-    /// From pulls with so many elements, by their number.
+    /// Pulls with so many elements, by their number.
     Numbers(i64),
-    /// From pulls with extents of these classes, by their index.
+    /// Pulls with extents of these classes, by their index.
     Indices(Vec<usize>),
 }
 
-/// What operations do around the kernels of a producer that they hear.
+/// Steps of operations around the kernels of a producer that they hear.
 pub struct Hearing<'a> {
     /// The steps before those kernels.
     pub before: Vec<Step>,
-    /// What listens in them.
+    /// The listeners in those kernels.
     pub heard: Vec<Heard>,
     /// The steps after them, given the number of their blocks.
     pub after: Box<dyn FnOnce(u64) -> Result<Vec<Step>, Error> + 'a>,
 }
 
-/// A producer, as it is heard by several.
+/// A producer that several operations hear.
 pub struct Common {
     from: From,
-    /// How many operations hear it.
+    /// Number of operations that hear it.
     pub hearers: u32,
 }
 
@@ -72,7 +72,7 @@ impl Common {
         }
     }
 
-    /// What an element of an input costs besides those of others; unknown of one that is handed on.
+    /// Returns the cost of an element of an input; `None` if a producer hands it on.
     pub fn cost(&self, input: NodeId) -> Option<u32> {
         self.picked(input).map(|picked| picked.cost)
     }
@@ -164,8 +164,8 @@ impl Lowering<'_> {
             && function.nodes().iter().all(is_plain)
     }
 
-    /// Whether all that an operation reads of an array stands at the index at which it hears its own input. The array is in a slot
-    /// here that nobody else has.
+    /// Whether an operation reads an array only at the index at which it hears its own input. The array is in a slot
+    /// of its own here.
     pub(crate) fn reads_in_step(&self, hearer: NodeId, array: NodeId) -> bool {
         let (Some(input), Some(slot)) = (self.gathered(hearer), self.fuser.slots.get(&array)) else {
             return false;
@@ -220,7 +220,7 @@ impl Lowering<'_> {
         if self.fuser.forms.is_manifest(input) { input } else { self.fuser.space(input) }
     }
 
-    /// The steps of operations that hear one producer. Each comes with who listens to what it makes of the elements.
+    /// The steps of operations that hear one producer. Each comes with the listeners to its results.
     pub(crate) fn hear(&self, group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
         let lost = || Error::Program("nothing is heard in a kernel".into());
         let first = self.program.node(group.first().ok_or_else(lost)?.producer);
@@ -250,7 +250,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// The steps that write pulls, and of operations that hear what they read of these in step. None of the pulls reads another.
+    /// The steps that write pulls, and of operations that hear the elements that they read of these in step. None of the pulls reads another.
     pub(crate) fn write_heard(&self, group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
         let is_pull =
             |listeners: &Listeners| matches!(self.fuser.forms.of(listeners.producer), Some(Form::Pull));
@@ -279,7 +279,7 @@ impl Lowering<'_> {
         Elements { function, loose }
     }
 
-    /// What operations that hear a producer do before its kernels and after them; `produce` makes those, given who listens.
+    /// The steps of operations that hear a producer, before and after its kernels. `produce` makes the kernels, given the listeners.
     fn around(
         &self,
         common: &Common,
@@ -384,7 +384,7 @@ fn moving_loads(function: &Function) -> Vec<(u64, ScalarType)> {
 /// An element of a slot's column, of which only one is ever loaded.
 pub(crate) type Known = ((usize, usize), Term);
 
-/// A function of an index written once more, where some of what it loads is known.
+/// Instantiates a function of an index, with known values in the place of some loads.
 pub(crate) fn with_known(of: &Function, index: Term, known: &[Known]) -> Vec<Term> {
     of.instantiate(
         &mut |variable, ty| match variable {

@@ -1,9 +1,9 @@
-//! The interior of an array: elements so far from the borders that what a function asks about borders is known.
+//! The interior of an array: elements so far from the borders that a function's comparisons with borders are decided.
 //!
 //! A stencil clamps the index of every neighbour, and only the elements near a border need that. [`interior`] finds the
 //! margins within which a function's questions about its index (minima, maxima and comparisons with numbers and extents)
-//! matter, and the function without them. It knows nothing of stencils: what is fused into one, and what users write by
-//! hand, is treated alike.
+//! matter, and the function without them. It knows nothing of stencils: functions that are fused into one, and those that users write by
+//! hand, are treated alike.
 
 use pumice_scalar::{Constant, Function, Id, Node, Op, Replacement, ScalarType, Variable};
 use std::collections::HashMap;
@@ -101,9 +101,9 @@ impl Analysis<'_> {
         self.replacements.insert(id, Replacement::Constant(Constant::from(holds)));
     }
 
-    /// Replaces a node by another one; returns what that is.
+    /// Replaces a node by another one; returns the value of that.
     fn stands_for(&mut self, other: Id, id: Id) -> Option<Sum> {
-        // What stands for that one, if anything does: so there are no chains.
+        // The replacement of that one, if there is one: so there are no chains.
         let replacement = self.replacements.get(&other).copied().unwrap_or(Replacement::Node(other));
         self.replacements.insert(id, replacement);
         self.sum(other)

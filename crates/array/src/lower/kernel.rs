@@ -13,7 +13,7 @@ use pumice_scalar::{Constant, PlacedMessage, Site};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What a kernel is called, and how large its blocks are.
+/// Name of a kernel, and the size of its blocks.
 #[derive(Clone, Copy)]
 pub struct KernelName<'a> {
     /// The operation that it comes from.
@@ -27,7 +27,7 @@ pub struct KernelName<'a> {
 }
 
 impl Lowering<'_> {
-    /// Builds the kernel in which a producer hands its elements to listeners: zero what they need zeroed, and launch.
+    /// Builds the kernel in which a producer hands its elements to listeners: zeroes the memory that they need zeroed, and launches.
     pub fn kernel(
         &self,
         name: KernelName<'_>,
@@ -67,7 +67,7 @@ impl Lowering<'_> {
             )));
         }
         let parameters = Rc::new(Parameters::new(self.extents, self.cells));
-        // What a user's skeleton does is written in lines of the user's already.
+        // A user's skeleton has places in the user's source already.
         let theirs = &self.options.skeletons;
         let is_users = theirs.fold.as_ref().is_some_and(|users| users.name() == skeleton)
             || theirs.write.as_ref().is_some_and(|users| users.name() == skeleton);
@@ -158,7 +158,7 @@ impl Lowering<'_> {
         }
         let place = node.place.to_string();
         let (program, why) = (Arc::new(ready.program), self.reasons.take());
-        // What is fused the planner knows.
+        // The planner adds the fused operations.
         Ok(Step::Launch(Launch { program, arguments, place, skeleton, why, fused: Vec::new() }))
     }
 

@@ -2,8 +2,8 @@
 //!
 //! A kernel is one producer and the consumers that listen to it ([`kernel`]). Which producer an array comes from, and through
 //! which operations, is its form; which skeleton a producer is made by is decided here and in the operations' files, for the
-//! device's profile and the extents. Kernels take extents as arguments, so they serve every size; what is fixed in them is
-//! how the work is divided.
+//! device's profile and the extents. Kernels take extents as arguments, so they serve every size; only the division of work
+//! is fixed in them.
 
 mod consumers;
 mod elements;
@@ -52,24 +52,24 @@ use std::rc::Rc;
 
 /// Makes the kernels of one program.
 pub struct Lowering<'a> {
-    /// What the device is like.
+    /// Properties of the device.
     pub profile: &'a Profile,
-    /// Which passes run.
+    /// Options of planning, such as the passes that run.
     pub options: &'a PlanOptions,
     /// The program.
     pub program: &'a ArrayProgram,
     /// The extents of the arrays.
     pub extents: &'a Extents,
-    /// What is known of the arguments.
+    /// Facts about the arguments.
     pub knowledge: &'a Knowledge,
     /// Writes pulls as functions.
     pub fuser: Fuser<'a>,
     /// By array that finds a length on the device, the slot of its cell.
     pub cells: &'a HashMap<NodeId, usize>,
     pub(crate) buffers: &'a RefCell<Buffers>,
-    /// Where the launches up to here can fail.
+    /// Places where the launches up to here can fail.
     pub(crate) sites: &'a RefCell<Vec<Site>>,
-    /// Why the next launch is made as it is.
+    /// Reasons for the next launch's form.
     pub(crate) reasons: &'a RefCell<Vec<String>>,
     /// Single values that folds compute from their results.
     pub(crate) followers: &'a [NodeId],
@@ -105,8 +105,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Whether nothing is launched for an array: it has no elements, or they have no scalars, and nothing else is to be said. A user's kernel can fail
-    /// even if it gives nothing, and a filter says how much it has kept.
+    /// Whether nothing is launched for an array: it has no elements, or they have no scalars, and its kernel reports nothing else.
+    /// A user's kernel can fail even if it gives nothing, and a filter finds the number of elements that it keeps.
     pub(crate) fn is_idle(&self, node: NodeId) -> bool {
         let speaks = match self.fuser.forms.of(node) {
             Some(Form::Pull) => false,
@@ -116,7 +116,7 @@ impl Lowering<'_> {
         !speaks && (self.extents.size(node) == 0 || self.program.node(node).types.is_empty())
     }
 
-    /// What listens to an array's producer to write the array to a slot.
+    /// Returns the listener to an array's producer that writes the array to a slot.
     pub(crate) fn writing(&self, node: &Node, slot: usize) -> Listeners {
         self.listening(node.id, self.heard_in(slot).consumer)
     }
@@ -145,7 +145,7 @@ impl Lowering<'_> {
         Listeners { producer, heard: vec![Heard { through, consumer }] }
     }
 
-    /// A consumer that writes to a slot what the producer hands on.
+    /// A consumer that writes the producer's elements to a slot.
     pub fn heard_in(&self, slot: usize) -> Heard {
         let types = self.buffers.borrow().types(slot);
         Heard { through: Vec::new(), consumer: Rc::new(Write { slot, types }) }

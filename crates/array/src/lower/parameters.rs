@@ -23,7 +23,7 @@ pub(crate) enum ScalarParameter {
     Fixed(Constant),
 }
 
-/// Where an element of an array is in a kernel.
+/// Location of an array's element in a kernel.
 pub(crate) enum Source {
     /// In registers.
     Value(Term),
@@ -73,7 +73,7 @@ impl Parameters {
         }
         let prefix = if access == Access::Read { "in" } else { "out" };
         let name = if column == 0 { format!("{prefix}{slot}") } else { format!("{prefix}{slot}_{column}") };
-        // SAFETY: `Lowering::kernel` binds what `columns` says, in this order.
+        // SAFETY: `Lowering::kernel` binds the memories of `columns`, in this order.
         let memory = unsafe { memory_parameter(&name, ty, access) };
         self.columns.borrow_mut().push((key, Some(memory)));
         memory
@@ -101,7 +101,7 @@ impl Parameters {
             ScalarParameter::Number(name, _) => name.to_string(),
             ScalarParameter::Fixed(_) => "given".to_string(),
         };
-        // SAFETY: `Lowering::kernel` binds what `scalars` says, in this order.
+        // SAFETY: `Lowering::kernel` binds the values of `scalars`, in this order.
         let term = unsafe { scalar_parameter(&name, ty) };
         self.scalars.borrow_mut().push((parameter, term));
         term
@@ -112,7 +112,7 @@ impl Parameters {
         Exp::from_term(self.scalar(ScalarParameter::Number(name, value), ScalarType::I64))
     }
 
-    /// An extent by class: an argument, or what the device has found.
+    /// An extent by class: an argument, or a length that the device has found.
     pub fn extent(&self, class: usize) -> Ix {
         if let Some(term) = self.fixed.borrow().get(&class) {
             return Exp::from_term(*term);
@@ -131,10 +131,10 @@ impl Parameters {
         self.fixed.borrow_mut().insert(class, value.term());
     }
 
-    /// Asks for the parameters that a function needs. What a user's skeleton describes may be described twice, the first
+    /// Asks for the parameters that a function needs. A user's skeleton may be run twice, the first
     /// time only to look at it; parameters that were asked for then would be lost.
     pub(crate) fn declare(&self, function: &Function) {
-        // Values that nobody knows, so that nothing is simplified away.
+        // Unknown values, so that nothing is simplified away.
         let unknown =
             |(number, ty): (usize, &ScalarType)| Term::variable(Variable::Parameter(number as u32), *ty);
         let arguments: Vec<Term> = function.parameters().iter().enumerate().map(unknown).collect();
@@ -157,7 +157,7 @@ impl Parameters {
         Source::Memory(self.memory(slot, column, ty, Access::Read), index)
     }
 
-    /// As [`Parameters::apply`], with other extents by class, and elements that may be somewhere else.
+    /// Like [`Parameters::apply`], with other extents by class, and elements that may be somewhere else.
     ///
     /// # Safety
     ///
@@ -194,7 +194,7 @@ impl Parameters {
         )
     }
 
-    /// As [`Parameters::apply`], on elements.
+    /// Like [`Parameters::apply`], on elements.
     pub fn apply_to(&self, function: &Function, arguments: &[&Scalars]) -> Scalars {
         let terms: Vec<Term> = arguments.iter().flat_map(|scalars| scalars.0.iter().copied()).collect();
         Scalars(self.apply(function, &terms))

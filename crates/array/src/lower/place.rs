@@ -38,7 +38,7 @@ struct Placing<'a, 'b> {
     elements: Function,
     space: NodeId,
     known: bool,
-    /// The slot of the cell for the number of elements, if somebody wants it.
+    /// The slot of the cell for the number of elements, if it is needed.
     cell: Option<usize>,
 }
 
@@ -61,7 +61,7 @@ impl Placing<'_, '_> {
         if plan.scan.phases == ScanPhases::Three {
             let (counts, mut steps) = lowering.temporary(&[ScalarType::I64], plan.scan.tiles);
             if !self.known {
-                // Tiles beyond the array's length are counted by nobody, and their counts are added up with the others.
+                // No block counts the tiles beyond the array's length, and their counts are added up with the others.
                 steps.extend(lowering.buffers_of(counts).into_iter().map(Step::Zero));
             }
             let tile_counts = KernelName { name: "tile_counts", threads: plan.scan.sums_threads(), ..called };
@@ -107,7 +107,7 @@ impl Placing<'_, '_> {
                 sums: Vec::new(),
             });
             // SAFETY: the slot was added with the length that the plan says, for this launch alone, and the step before it
-            // zeroes it; elements from the array's length on are read by nobody.
+            // zeroes it; elements from the array's length on are never read.
             unsafe { self.compaction(parameters, plan, self.cell).push(plan, state) }
         })?);
         Ok(steps)

@@ -1,4 +1,4 @@
-//! Scans of rows as steps: in one kernel, or in three where tiles cannot ask each other for what stands before them.
+//! Scans of rows as steps: in one kernel, or in three where a tile cannot wait for the sums of the tiles before it.
 
 use super::{Heard, KernelName, Lowering, Parameters, Step};
 use crate::error::Error;
@@ -13,7 +13,7 @@ use pumice_program::{Access, MemoryId};
 use pumice_scalar::{Exp, Function, ScalarType};
 use std::rc::Rc;
 
-/// What is scanned.
+/// Input of a scan.
 #[derive(Clone)]
 pub(crate) enum ScanSource {
     /// The elements of an array, from row and column.
@@ -53,7 +53,7 @@ pub(crate) struct ScanJob<'a, 'b> {
     pub from_right: bool,
     pub rows: i64,
     pub columns: i64,
-    /// Who hears the elements, and who the totals.
+    /// The listeners to the elements, and those to the totals.
     pub elements: Vec<Heard>,
     pub totals: Vec<Heard>,
 }
@@ -117,7 +117,7 @@ impl ScanJob<'_, '_> {
         }
     }
 
-    /// The kernel that hands on elements and totals: with a state, or with what stands before each tile in a slot.
+    /// The kernel that hands on elements and totals: with a state, or with the prefix of each tile in a slot.
     fn kernel(
         &self,
         called: KernelName<'_>,
@@ -223,7 +223,7 @@ pub(super) fn element_of(memories: Vec<MemoryId>, types: Vec<ScalarType>) -> imp
     }
 }
 
-/// Does what a listener does around a block, and hears no elements: those come to it another way.
+/// Runs a listener's hooks around a block, and hears no elements: those come to it another way.
 struct Hooks(Rc<dyn Listener>);
 
 impl Listener for Hooks {

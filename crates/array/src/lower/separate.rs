@@ -1,5 +1,5 @@
-//! Separates a function of an element's row and column: into what does not depend on the column, what does not depend on the
-//! row, and how these are combined. Where a fold's elements come apart like this, the fold is a product of matrices: each
+//! Separates a function of an element's row and column: into a part that does not depend on the column, one that does not depend on the
+//! row, and their combination. Where a fold's elements come apart like this, the fold is a product of matrices: each
 //! value of either side serves a whole row or column of the result.
 //!
 //! Only the scalar function is looked at, so any operations may have made it.
@@ -26,7 +26,7 @@ pub(crate) struct Separated {
 /// Scalars that a side has at most: a block keeps all of them in its memory.
 const MOST_SCALARS: usize = 4;
 
-/// What a node depends on.
+/// Dependences of a node.
 #[derive(Clone, Copy, Default)]
 struct Dependence {
     row: bool,

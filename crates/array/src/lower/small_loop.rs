@@ -1,8 +1,8 @@
-//! Loops over arrays that fit one block: which they are, and what each of their rounds does.
+//! Loops over arrays that fit one block: the decision which they are, and the work of their rounds.
 //!
 //! The host runs a loop with launches for each round, and waits for its condition. Where the arrays are small that is nearly all of
 //! the time: a launch takes microseconds, in which one block can do some hundred thousand instructions. Such a loop is one kernel of
-//! one block ([`kernel`]): its arrays are in shared memory, what is a single value is in registers, and every thread knows the
+//! one block ([`kernel`]): its arrays are in shared memory, single values are in registers, and every thread knows the
 //! condition.
 //!
 //! A loop fits if the extents of its arrays are known and stay the same from round to round, its programs consist of operations
@@ -94,7 +94,7 @@ struct Body {
     fast_math: bool,
 }
 
-/// What the block needs for a loop.
+/// Resources that the block needs for a loop.
 #[derive(Clone, Copy, Default)]
 struct Needs {
     shared_bytes: u64,
@@ -117,7 +117,7 @@ impl Needs {
         self.shared_bytes += u64::from(capacity(size)) * bytes as u64 * copies;
     }
 
-    /// Adds what something else needs besides.
+    /// Adds the resources of a further part.
     fn add(&mut self, other: Needs) {
         self.shared_bytes += other.shared_bytes;
         self.work = self.work.saturating_add(other.work);
@@ -128,7 +128,7 @@ impl Needs {
     }
 }
 
-/// What decides whether a loop fits.
+/// Decides whether a loop fits a block.
 #[derive(Clone, Copy)]
 struct Judge<'a> {
     profile: &'a Profile,
@@ -137,8 +137,8 @@ struct Judge<'a> {
 }
 
 impl SmallLoop {
-    /// Puts a loop that is one kernel in the place of one that the host runs, with everything before it planned already; or says
-    /// why that cannot be.
+    /// Replaces a loop that the host runs by one that is a single kernel, with everything before it planned already; or returns
+    /// the reason why that cannot be.
     pub(crate) fn fit(
         program: &CheckedProgram,
         control: NodeId,
@@ -255,7 +255,7 @@ impl Judge<'_> {
         if needs.jobs > MOST_JOBS {
             return Err("its programs have too many arrays for one kernel");
         }
-        // The other half is for what the kernel language puts there.
+        // The other half is for shared memory that the kernel language allocates.
         if needs.shared_bytes > u64::from(profile.shared_bytes / 2) {
             return Err("its arrays do not fit the memory of a block");
         }
@@ -288,7 +288,7 @@ impl Judge<'_> {
                 Err(other) => return Err(unknown(other)),
             }
         };
-        // What a block cannot do while it hands elements on it can do from memory.
+        // Work that a block cannot do while it hands elements on it can do from memory.
         let attempt = |fuse: bool| {
             let forms = Forms::new(&program, &extents, &HashSet::new(), fuse);
             let judged = judge(&program, &extents, &forms, self.options.fast_math)?;
@@ -304,10 +304,10 @@ impl Judge<'_> {
 
 const FOUND_ON_DEVICE: Reason = "how long one of its arrays is is found on the device";
 
-/// What an element costs at least: it is loaded, stored and counted.
+/// Least cost of an element: it is loaded, stored and counted.
 const LEAST_COST: u64 = 8;
 
-/// What a program in these forms needs; or why a block cannot do it.
+/// Returns the resources of a program in these forms; or the reason why a block cannot run it.
 fn judge(
     program: &CheckedProgram,
     extents: &Extents,
@@ -332,7 +332,7 @@ fn judge(
         }
         let job = Job::new(&fuser, node, fast_math)?;
         let size = extents.size(node.id);
-        // The next state is written where it is to be, and what an inner loop gives is where that has it.
+        // The next state is written to its place in the state, and the result of an inner loop stays in that loop's memory.
         let is_elsewhere = node.rank > 0 && program.results().contains(&node.id);
         let copies = match job {
             Job::Loop(_) | Job::Picked => 0,

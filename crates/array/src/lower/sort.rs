@@ -18,7 +18,7 @@ use pumice_program::Access;
 use pumice_scalar::{Constant, Exp, Function, Op, ScalarType, Term, function};
 use std::rc::Rc;
 
-/// Elements of a run that is sorted by counting: the square of this is what it costs.
+/// Elements of a run that is sorted by counting, which takes the square of this in comparisons.
 const RUN: i64 = 32;
 /// Elements that a thread merges, where there are many threads.
 const SHARE: i64 = 16;
@@ -33,7 +33,7 @@ pub(crate) struct SortJob<'a, 'b> {
     columns: i64,
 }
 
-/// Where the elements of a pass come from.
+/// Source of the elements of a pass.
 #[derive(Clone)]
 enum Source {
     /// The sorted array, from row and column.
@@ -47,7 +47,7 @@ enum Source {
 struct Pass {
     /// Its number.
     number: i64,
-    /// Which key, and the lowest bit of the digit in it.
+    /// Number of the key, and the lowest bit of the digit in it.
     key: usize,
     shift: u32,
 }
@@ -95,7 +95,7 @@ impl<'a, 'b> SortJob<'a, 'b> {
         (slots, steps.into_iter().flatten().collect())
     }
 
-    /// Passes one after the other: each reads what the one before has written, and the last one is heard.
+    /// Passes one after the other: each reads the output of the one before, and the last one is heard.
     fn one_after_the_other(
         &self,
         passes: usize,
@@ -129,7 +129,7 @@ impl<'a, 'b> SortJob<'a, 'b> {
         Ok(steps)
     }
 
-    /// What writes elements to a slot.
+    /// Returns the listener that writes elements to a slot.
     fn written_to(&self, slot: usize) -> Listeners {
         Listeners { producer: self.node.id, heard: vec![self.lowering.heard_in(slot)] }
     }
@@ -281,7 +281,7 @@ impl<'a, 'b> SortJob<'a, 'b> {
         Ok(steps)
     }
 
-    /// Counts what tiles have, and how many stand before: the slot, and the steps after which they are there.
+    /// Counts the digits of each tile, and those before it. Returns the slot of the latter, and the steps that compute it.
     fn counted(
         &self,
         plan: SortPlan,
@@ -398,10 +398,10 @@ impl<'a, 'b> SortJob<'a, 'b> {
     }
 }
 
-/// What the passes with look-back have in common.
+/// State that the passes with look-back share.
 #[derive(Clone, Copy)]
 struct LookBack {
-    /// Where each value of each digit begins in a row.
+    /// Start of each value of each digit in a row.
     starts: usize,
     words: usize,
     /// Words of one pass, and their type.
@@ -439,7 +439,7 @@ fn digit(keys: &Function, pass: Pass, parameters: &Rc<Parameters>) -> Digit {
     Digit { key: key_of(keys, pass.key, parameters), shift, shift_again, is_cheap }
 }
 
-/// How many elements stand before those of a row, a value and a tile, in a slot.
+/// The number of elements before those of a row, a value and a tile, in a slot.
 fn before_tiles(slot: usize, sort: &Sort, plan: SortPlan, parameters: &Rc<Parameters>) -> CountAt {
     let columns = sort.tiles * plan.digits();
     counts_at(slot, parameters, move |row, place| row * columns + place)

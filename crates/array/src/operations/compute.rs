@@ -1,4 +1,4 @@
-//! `compute`: an array as it is, in memory. What it is a function of is not written into what uses it.
+//! `compute`: an array as it is, in memory. The operations before it are not fused with its users.
 
 use super::{Listed, Parts};
 use crate::error::Error;

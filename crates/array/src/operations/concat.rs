@@ -85,7 +85,7 @@ impl Operation for Concat {
             let node = lowering.program.node(listeners.producer);
             let mut together = Vec::new();
             for (part, input) in node.inputs.iter().enumerate() {
-                // What is in memory has been computed, and one that is handed on may have something to say.
+                // An array in memory has been computed. An empty one that is handed on may still need its kernel: it can fail, or finds a length.
                 let silent = lowering.fuser.forms.is_manifest(*input) || lowering.is_idle(*input);
                 if silent && lowering.extents.size(*input) == 0 {
                     continue;

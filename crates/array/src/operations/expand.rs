@@ -1,8 +1,8 @@
 //! `expand`: replaces each element of a vector, a source, by as many elements as a function of it says.
 //!
 //! An expansion is a push that hands its elements on loose: how the sources are divided among threads is decided when it is
-//! lowered ([`crate::lower`]), nothing is written, and nobody knows how many elements there are. Where somebody needs to,
-//! or asks for an element by its index, [`crate::passes`] has put other operations in its place before a program is planned.
+//! lowered ([`crate::lower`]), nothing is written, and the number of elements is unknown. Where an operation needs that number,
+//! or an element by its index, [`crate::passes`] has put other operations in its place before a program is planned.
 
 use super::{Listed, Parts};
 use crate::error::Error;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// The elements of all sources, one source after the other.
 #[derive(Clone)]
 pub struct Expand {
-    /// How many elements a source has; none if that is negative.
+    /// The number of elements of a source; none if that is negative.
     pub size: Function,
     /// An element, from its source and its number there.
     pub get: Function,

@@ -1,7 +1,7 @@
-//! An expansion whose elements have an index: what [`crate::passes`] makes of an `expand` where somebody needs one.
+//! An expansion whose elements have an index: [`crate::passes`] puts it in the place of an `expand` where an index is needed.
 //!
 //! A push that hands on every element at its index. Its second input says where the elements of each source end, so that every
-//! block finds an equal share of them. It has no text: nobody but the pass can promise that the ends are those of the sizes.
+//! block finds an equal share of them. It has no text: only the pass can promise that the ends are those of the sizes.
 
 use crate::error::Error;
 use crate::extents::{Extent, Shapes, Unplanned};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// The elements of all sources, one source after the other, by index.
 #[derive(Clone)]
 pub struct ExpandInOrder {
-    /// How many elements there are; from no parameters.
+    /// The total number of elements; from no parameters.
     pub total: Function,
     /// An element, from its source and its number there.
     pub get: Function,

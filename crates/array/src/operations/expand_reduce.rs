@@ -17,17 +17,17 @@ use std::sync::Arc;
 /// A reduction of each source's elements.
 #[derive(Clone)]
 pub struct ExpandReduce {
-    /// How many elements a source has; none if that is negative.
+    /// The number of elements of a source; none if that is negative.
     pub size: Function,
     /// An element, from its source and its number there.
     pub get: Function,
     /// An associative operator, from two elements.
     pub operator: Function,
-    /// What a source's elements are combined with, once and from the left; from no parameters. Without it, elements and results
-    /// are options, which begin with a flag: elements that are absent do not count, and where all are, the result is.
+    /// The value that a source's elements are combined with, once and from the left; from no parameters. Without it, elements and results
+    /// are options, which begin with a flag: absent elements do not count, and the result is absent where all elements are.
     pub initial: Option<Function>,
-    /// How many elements all sources have together at most, if they are stretches of an array, one after the other; from no
-    /// parameters. It decides how the work is divided and what is fused, and nothing else.
+    /// Upper bound of the number of elements of all sources, if they are stretches of an array, one after the other; from no
+    /// parameters. It decides the division of work and fusion, and nothing else.
     pub most: Option<Function>,
 }
 

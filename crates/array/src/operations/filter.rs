@@ -1,7 +1,7 @@
 //! `filter`: the elements of which a predicate holds, in order, in one dimension.
 //!
-//! Its result is loose: a function of the filtered array's index that tells for each element whether it is there. Only who
-//! needs indices makes it be placed, which takes a kernel.
+//! Its result is loose: a function of the filtered array's index that tells for each element whether it is there. Only an operation
+//! that needs indices makes it be placed, which takes a kernel.
 
 use super::{Listed, Parts};
 use crate::error::Error;

@@ -29,7 +29,7 @@ use std::sync::Arc;
 pub struct Fold {
     /// An associative operator, from two elements.
     pub operator: Function,
-    /// What a row's elements are combined with, once and from the left; from no parameters. Without it, every row must have
+    /// The value that a row's elements are combined with, once and from the left; from no parameters. Without it, every row must have
     /// an element.
     pub initial: Option<Function>,
 }
@@ -215,7 +215,7 @@ const FEWEST_INNER: i64 = 17;
 const MOST_COST: u32 = 16;
 
 impl Fold {
-    /// This fold as a product of matrices, if its elements are made of what depends on the row of the result and what depends
+    /// This fold as a product of matrices, if its elements are made of a part that depends on the row of the result and one that depends
     /// on its column: then an element of either side is read once for many of the result's.
     fn tiled<'a>(&self, lowering: &Lowering<'_>, node: &'a Node) -> Option<Tiled<'a>> {
         let (input, initial) = (*node.inputs.first()?, self.initial.as_ref()?);

@@ -1,5 +1,5 @@
 //! `foreign`: an array that a function of the user's computes on the host, from arrays that are brought there, or in the memory of
-//! a kind of device; or that a program computes, where the function declines. The program is what the operation means.
+//! a kind of device; or that a program computes, where the function declines. The program defines the operation's meaning.
 
 use super::{Listed, Parts};
 use crate::control::{ArrayType, Arrays, Control, Nested, RunNested, results_of};
@@ -11,13 +11,13 @@ use pumice_scalar::Place;
 use pumice_scalar::PlacedMessage;
 use std::sync::Arc;
 
-/// What a user's function gives for arrays: nothing if it declines.
+/// A user's function on arrays; it returns `None` if it declines.
 pub type ForeignFunction = dyn Fn(&Arrays) -> Option<Result<Arc<dyn ArrayData>, Error>> + Send + Sync;
 
 /// A function of the user's, with a program for where it declines.
 #[derive(Clone)]
 pub struct Foreign {
-    /// Nothing in a program that was read from text.
+    /// `None` in a program that was read from text.
     function: Option<Arc<ForeignFunction>>,
     /// The kind of device in whose memory the function wants its arrays.
     device: Option<&'static str>,

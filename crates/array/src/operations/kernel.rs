@@ -1,8 +1,8 @@
 //! `kernel`: a kernel that the user wrote. Its inputs are in memory. Its result is a push array of the kernel language, so it is
-//! handed to whoever listens; one that may leave elements out is in memory, because elements that are never handed on are zero.
+//! handed to listeners; one that may leave elements out is in memory, because elements that are never handed on are zero.
 //!
 //! A kernel may instead change memory that is its first parameter, and give nothing: the result begins as a copy of the first
-//! input, and is what the kernel leaves there.
+//! input, which the kernel changes.
 
 use super::permute::begin;
 use crate::error::Error;
@@ -47,7 +47,7 @@ fn argument(function: &Function) -> Option<u32> {
     }
 }
 
-/// What a kernel's parameters are, given the sizes of its arrays and its scalars, each in order.
+/// Returns the launch arguments of a kernel, given the sizes of its arrays and its scalars, each in order.
 fn actual(definition: &Definition, sizes: &[i64], scalars: &[Constant]) -> Vec<KernelArgument> {
     let (mut sizes, mut scalars) = (sizes.iter(), scalars.iter());
     let one = |kind: &ParameterKind| match kind {
@@ -62,7 +62,7 @@ fn changes_first(definition: &Definition) -> bool {
     matches!(definition.parameters().first(), Some(ParameterKind::Array { changes: true, .. }))
 }
 
-/// What the parameters of a user's kernel are in the kernel of an array program.
+/// Binds the parameters of a user's kernel inside the kernel of an array program.
 struct Given<'a> {
     parameters: &'a Parameters,
     /// By parameter: the slot of its array, or the program's argument that it is.
@@ -176,8 +176,8 @@ impl Operation for KernelCall {
         let length = length.map_err(|error| shapes.mistake(error.to_string()))?;
         Ok(vec![Extent::Number(length.unwrap_or(0) as i64)])
     }
-    /// A push, unless elements may be missing: those are zero, which nobody would hear of. Elements without scalars are never
-    /// written, so nobody would hear of them either.
+    /// A push, unless elements may be missing: those are zero, and a listener would not hear of them. Elements without scalars are never
+    /// written, so a listener would not hear of them either.
     fn nature(&self) -> Nature {
         let outcome = self.definition.as_ref().ok().and_then(|definition| definition.outcome());
         match outcome {
@@ -207,7 +207,7 @@ impl Operation for KernelCall {
         if self.definition.as_ref().is_ok_and(|definition| changes_first(definition)) {
             let Some(changed) = node.inputs.get(CHANGED) else { return Err(lost(node)) };
             let mut steps = begin(lowering, node, *changed)?;
-            // It writes to the result itself, so nobody listens.
+            // It writes to the result itself, so there are no listeners.
             steps.extend(self.hand_on(lowering, &Listeners { producer: node.id, heard: Vec::new() })?);
             return Ok(steps);
         }
@@ -215,7 +215,7 @@ impl Operation for KernelCall {
         self.hand_on(lowering, &Listeners { producer: node.id, heard })
     }
 
-    /// What the simulator, which says what kernels mean, makes of it.
+    /// Runs the kernel on the simulator, which defines the meaning of kernels.
     fn interpret(&self, interpreter: &Interpreter<'_>, node: &Node) -> Result<Elements, Error> {
         let Ok(definition) = &self.definition else { return Ok(Vec::new()) };
         let size = |input: &crate::program::NodeId| interpreter.extents(*input).iter().product();
@@ -294,7 +294,7 @@ impl KernelCall {
                     (slot, None)
                 }
                 ParameterKind::Scalar(ty) => {
-                    // What nothing depends on stays an argument of the program.
+                    // A scalar that the kernel need not be specialised for stays an argument of the program.
                     let argument = scalars.next().and_then(argument).filter(|_| !shaping);
                     if let (Some(_), Some(actual)) = (argument, actual.get_mut(sources.len())) {
                         *actual = KernelArgument::Unknown(*ty);

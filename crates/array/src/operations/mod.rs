@@ -66,7 +66,7 @@ use crate::program::ArrayProgram;
 use pumice_scalar::Function;
 use std::sync::Arc;
 
-/// What an operation is made of, for its text.
+/// Parts of an operation, for its text.
 pub struct Parts {
     /// Its numbers, as [`Operation::attributes`] has them.
     pub attributes: Vec<i64>,

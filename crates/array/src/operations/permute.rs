@@ -28,8 +28,8 @@ pub struct Permute {
     pub rank: usize,
     /// An associative and commutative operator, from the new element and the old one.
     pub combine: Function,
-    /// From the index of an element and its scalars: whether it goes anywhere, its index in the result, and what is
-    /// combined there.
+    /// From the index of an element and its scalars: whether it has a target, its index in the result, and the value to
+    /// combine there.
     pub target: Function,
 }
 
@@ -49,7 +49,7 @@ const DEFAULTS: usize = 0;
 const SOURCE: usize = 1;
 
 impl Permute {
-    /// Whether where an element goes, or what it is, depends on its index.
+    /// Whether an element's target or its value depends on its index.
     fn needs_index(&self) -> bool {
         self.target.nodes().iter().any(|node| match node {
             ScalarNode::Variable(Variable::Parameter(number), _) => (*number as usize) < self.rank,
@@ -184,7 +184,7 @@ pub(super) fn begin(lowering: &Lowering<'_>, node: &Node, defaults: NodeId) -> R
 }
 
 impl Permute {
-    /// How elements are combined that come from a producer, or from a pull whose elements cost so much, to which so many
+    /// Plans how elements are combined that come from a producer, or from a pull whose elements cost so much, to which so many
     /// operations listen.
     fn plan(
         &self,
@@ -214,7 +214,7 @@ impl Permute {
         }
     }
 
-    /// What combines the elements of the source into the result. Steps that it needs before are added.
+    /// Returns the consumer that combines the elements of the source into the result. Adds the steps that must run before to `before`.
     fn consumer(
         &self,
         lowering: &Lowering<'_>,
@@ -240,7 +240,7 @@ impl Permute {
     }
 }
 
-/// Combines what it hears into a slot.
+/// Combines the elements that it hears into a slot.
 struct Combining {
     plan: CombinePlan,
     slot: usize,

@@ -1,6 +1,6 @@
 //! `product`: products of matrices over any two operations, for each pair of matrices that two arrays hold.
 //!
-//! A product reads its inputs as pulls, so what is done to each of their elements, and how they are turned, is part of its
+//! A product reads its inputs as pulls, so operations on their elements, and transpositions, are part of its
 //! kernel. It hands its elements on with their indices. Where both result extents are large enough, that is a skeleton of its
 //! own ([`ProductPlan`]); otherwise each element of the result is the fold of a row ([`fold_rows`]).
 
@@ -24,11 +24,11 @@ use std::sync::Arc;
 /// A product of matrices.
 #[derive(Clone)]
 pub struct Product {
-    /// What an element of a row of the left matrix and one of a column of the right one give.
+    /// The product of an element of a row of the left matrix and one of a column of the right one.
     pub multiply: Function,
     /// An associative operator, which combines these in order.
     pub add: Function,
-    /// What they are combined with, once and from the left; from no parameters.
+    /// The value that they are combined with, once and from the left; from no parameters.
     pub initial: Function,
 }
 
@@ -146,7 +146,7 @@ fn step(multiply: &Function, add: &Function) -> Function {
     separate_step(multiply, add)
 }
 
-/// As [`step`], with each operation rounded by itself.
+/// Like [`step`], with each operation rounded by itself.
 pub(super) fn separate_step(multiply: &Function, add: &Function) -> Function {
     let types = add.result_types();
     function(&[&types[..], multiply.parameters()].concat(), |terms| {
@@ -233,7 +233,7 @@ fn operand(lowering: &Lowering<'_>, elements: Function, parameters: &Rc<Paramete
     Operand { at: Rc::new(at), columns_are_contiguous, types }
 }
 
-/// One product, for those who listen to it.
+/// One product, for the listeners to it.
 struct Job<'a, 'b> {
     lowering: &'a Lowering<'b>,
     node: &'a Node,
@@ -306,7 +306,7 @@ impl<'a, 'b> Job<'a, 'b> {
             Some(self.initial.clone()),
             lowering.options.fast_math,
         );
-        // The larger one decides what is read side by side.
+        // The larger one decides which elements are read side by side.
         let contiguous = match rows >= columns {
             true => columns_are_contiguous(&fuser.matrices(left), lowering.extents),
             false => !columns_are_contiguous(&fuser.matrices(right), lowering.extents),

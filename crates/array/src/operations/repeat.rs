@@ -3,7 +3,7 @@
 //!
 //! The first input is the number of rounds, a whole number; none are made if it is not positive. The state before the first round
 //! follows; its arrays may have other extents in every round, but always the same rank and element type. Further inputs are the same in
-//! every round, and so is what a second program gives, which is run before the first round, if there is one. The result is the first
+//! every round, and so are the results of a second program, which is run before the first round, if there is one. The result is the first
 //! array of the state after the last round; [`Pick`](super::Pick) gives the others.
 
 use super::{Generate, Listed, Parts};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// A loop of a number of rounds.
 #[derive(Clone)]
 pub struct Repeat {
-    /// How many arrays the state has.
+    /// Number of arrays of the state.
     state: usize,
     nested: Nested,
 }

@@ -17,14 +17,14 @@ use pumice_scalar::{Constant, Function};
 use std::any::Any;
 use std::sync::Arc;
 
-/// What a scan gives of each row.
+/// Results of a scan of each row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gives {
     /// For each element all up to it, and itself.
     Inclusive,
     /// For each element all before it.
     Exclusive,
-    /// As `Exclusive`, and all of them at the end: one element more.
+    /// Like `Exclusive`, and all of them at the end: one element more.
     Extended,
     /// All of them, once.
     Total,
@@ -37,9 +37,9 @@ const GIVES: [Gives; 4] = [Gives::Inclusive, Gives::Exclusive, Gives::Extended, 
 pub struct Scan {
     /// An associative operator, from two elements.
     pub operator: Function,
-    /// What stands before the first element of a row in the order of the scan, from no parameters.
+    /// The value before the first element of a row in the order of the scan, from no parameters.
     pub initial: Option<Function>,
-    /// What the scan gives.
+    /// The kind of result.
     pub gives: Gives,
     /// Whether it begins with the last element of a row.
     pub from_right: bool,
@@ -123,7 +123,7 @@ impl Operation for Scan {
         let mut waiting = group;
         while let Some(listeners) = (!waiting.is_empty()).then(|| waiting.remove(0)) {
             let scan = scan_of(lowering, &listeners).ok_or_else(lost)?;
-            // Who belongs to it: the same scan, of which one of the two gives the totals.
+            // Its partners: the same scan, of which one of the two gives the totals.
             let together = |other: &Listeners| {
                 scan_of(lowering, other).is_some_and(|other| {
                     other.operator == scan.operator
@@ -190,7 +190,7 @@ fn scan_of<'a>(lowering: &Lowering<'a>, listeners: &Listeners) -> Option<&'a Sca
     lowering.program.node(listeners.producer).operation.as_any().downcast_ref::<Scan>()
 }
 
-/// Scans an array for those who listen to its elements, its totals or both.
+/// Scans an array for the listeners to its elements, its totals or both.
 fn scan_steps(
     lowering: &Lowering<'_>,
     elements: Option<Listeners>,

@@ -19,11 +19,11 @@ use std::sync::Arc;
 /// A sort of rows.
 #[derive(Clone)]
 pub struct Sort {
-    /// What decides the order.
+    /// The order.
     pub order: Order,
 }
 
-/// What decides the order of elements.
+/// An order of elements.
 #[derive(Clone)]
 pub enum Order {
     /// From an element to its keys: `bool`, `u32` or `u64`.
@@ -144,7 +144,7 @@ impl Operation for Sort {
     }
 }
 
-/// The elements of a row in order. Whatever the question answers, it comes to an end, as `slice::sort_by` may not.
+/// Sorts the elements of a row. It terminates even if the order is inconsistent, where `slice::sort_by` may not.
 fn merge_sorted(
     row: &[Vec<Constant>],
     before: impl Fn(&[Constant], &[Constant]) -> Result<bool, Error>,

@@ -1,6 +1,6 @@
 //! `trace`: an array as it is, which is printed when the program gets there.
 //!
-//! It is run as a loop or a branch is, where the plan of what stands before it ends, so the host waits for the array.
+//! It is run as a loop or a branch is, where the plan of the operations before it ends, so the host waits for the array.
 
 use super::{Listed, Parts};
 use crate::control::{ArrayType, Arrays, Control, RunNested};
@@ -26,7 +26,7 @@ type Output = Arc<dyn Fn(&str) + Send + Sync>;
 
 static OUTPUT: RwLock<Option<Output>> = RwLock::new(None);
 
-/// Gives what [`Acc::atrace`](crate::Acc::atrace) prints to this function from now on, in all of the process, instead of the standard
+/// Redirects the output of [`Acc::atrace`](crate::Acc::atrace) to this function from now on, in all of the process, instead of the standard
 /// error.
 ///
 /// ```

@@ -1,7 +1,7 @@
 //! `while`: arrays that a program makes anew, again and again, as long as another program says so.
 //!
 //! The first inputs are the state before the first round; its arrays may have other extents in every round, but always the
-//! same rank and element type. Further inputs are the same in every round, and so is what a third program gives, which is run before
+//! same rank and element type. Further inputs are the same in every round, and so are the results of a third program, which is run before
 //! the first round, if there is one. The result is the first array of the state after the last round; [`Pick`](super::Pick) gives the
 //! others.
 
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// A loop.
 #[derive(Clone)]
 pub struct While {
-    /// How many arrays the state has.
+    /// Number of arrays of the state.
     state: usize,
     nested: Nested,
 }

@@ -1,12 +1,12 @@
 //! Moves arrays to where they are computed as seldom as possible: out of loops, and into branches.
 //!
-//! Needs: nothing. Leaves: what is the same in every round of a loop, and would be written to memory or takes a pass of its own in
-//! each, is computed before it, as far out as nothing more can fail than did before; and what only one side of a branch needs is
-//! computed by that side. What costs no memory and no pass stays where it is, because there it is fused.
+//! Needs: nothing. Leaves: a loop invariant that would be written to memory or takes a pass of its own in each
+//! round is computed before the loop, as far out as nothing more can fail than did before; and an array that only one side of a branch needs is
+//! computed by that side. An array that costs no memory and no pass stays where it is, because there it is fused.
 //!
-//! What a loop's step computes must not be computed if there is no round: it may fail, or not end. So it moves out where that cannot
+//! The arrays of a loop's step must not be computed if there is no round: that may fail, or not end. So they move out where that cannot
 //! be, or where there always is a round, and else into a program that the loop runs before its first round ([`Control::once`]).
-//! What moves into a branch is not computed if its side is not run; an array that nobody needs is not computed in fused programs anyway.
+//! An array that moves into a branch is not computed if its side is not run; an unused array is not computed in fused programs anyway.
 
 use super::rewrite;
 use crate::control::{Control, Loop};
@@ -45,7 +45,7 @@ pub(super) fn outwards(
     failed.map_or(rewritten, Err)
 }
 
-/// A loop, a branch or the like without what can be computed outside of it; that is added to the program, and to its inputs.
+/// A loop, a branch or the like without the arrays that can be computed outside of it; those are added to the program, and to its inputs.
 fn outside(
     program: &mut ArrayProgram,
     control: &dyn Control,
@@ -63,7 +63,7 @@ fn outside(
         inputs.extend(inlined(program, &moved, &inputs));
         *nested = rest;
     }
-    // The last one is the step. What is left of it that is the same in every round may fail.
+    // The last one is the step. The loop invariants that are left in it may fail.
     let once = programs.last_mut().map(|step| {
         let (once, rest) = split(step, &state, inputs.len(), fuse, |_| true);
         *step = rest;
@@ -75,8 +75,8 @@ fn outside(
     (with_once.unwrap_or(operation), inputs)
 }
 
-/// A program that computes what another one computes in the same way in every round, as far as that pays and `may` says so of all
-/// that it is computed from; and the other one, for which those arrays are arguments from this number on.
+/// Splits a program: one part computes its loop invariants, as far as that pays and `may` says so of all
+/// their operands; the other part takes those arrays as arguments from this number on.
 fn split(
     program: &ArrayProgram,
     state: &Range<usize>,
@@ -179,7 +179,7 @@ fn is_seen(node: &Node) -> bool {
         || node.programs().iter().flat_map(ArrayProgram::nodes).any(is_seen)
 }
 
-/// Whether an operation goes through an array whose elements nobody else may need in memory, and gives one that is not larger.
+/// Whether an operation goes through an array whose elements nothing else may need in memory, and gives one that is not larger.
 fn takes_a_pass(node: &Node) -> bool {
     let operation = node.operation.as_any();
     operation.is::<Fold>()
@@ -253,28 +253,28 @@ pub(super) fn inwards(program: &CheckedProgram, fuse: bool) -> Result<CheckedPro
     CheckedProgram::new(rewritten)
 }
 
-/// A branch as it is to be.
+/// A branch after arrays were moved into its sides.
 struct Sides {
-    /// What its sides take.
+    /// Inputs of the rewritten branch.
     inputs: Vec<NodeId>,
-    /// For each input that there was, its number among those; nothing if it is computed inside.
+    /// For each input of the old branch, its number among those; `None` if it is computed inside.
     numbers: Vec<Option<u32>>,
     parts: Vec<Inside>,
     /// The arrays that were inputs, by their numbers.
     before: Vec<NodeId>,
 }
 
-/// What is computed inside of one side.
+/// Arrays that are computed inside of one side.
 #[derive(Default)]
 struct Inside {
-    /// What nobody else needs.
+    /// Arrays that nothing else needs.
     moved: HashSet<NodeId>,
-    /// What others compute for themselves too, because it costs no memory.
+    /// Arrays that are also computed elsewhere, because they cost no memory.
     copied: HashSet<NodeId>,
 }
 
 impl Sides {
-    /// What can be moved into a branch, if it is one and there is something.
+    /// Finds the arrays that can be moved into a branch; `None` if there are none, or if the node is no branch.
     fn of(program: &ArrayProgram, branch: &Node, fuse: bool) -> Option<Sides> {
         let control = branch.operation.control()?;
         if control.as_loop().is_some() || control.is_seen() || control.programs().len() < 2 {
@@ -304,7 +304,7 @@ impl Sides {
         })
     }
 
-    /// The programs of the sides, which compute what was moved.
+    /// The programs of the sides, which compute the moved arrays.
     fn programs(&self, program: &ArrayProgram, sides: &[ArrayProgram]) -> Vec<ArrayProgram> {
         let with_inside = |(part, side): (&Inside, &ArrayProgram)| {
             let (mut rewritten, mut outer) = (ArrayProgram::new(), HashMap::new());
@@ -341,7 +341,7 @@ impl Sides {
 }
 
 impl Inside {
-    /// What is computed inside if this is moved there, as far as that is possible: what others hand on cannot be taken.
+    /// Returns the arrays computed inside if `moved` is moved there; none if one of them needs elements that another operation hands on.
     fn new(program: &ArrayProgram, moved: HashSet<NodeId>, memory: &HashSet<NodeId>) -> Inside {
         let mut part = Inside { moved, copied: HashSet::new() };
         let mut waiting: Vec<NodeId> = part.moved.iter().copied().collect();
@@ -375,7 +375,7 @@ impl Inside {
     }
 }
 
-/// Whether an array is in memory without being computed here, or is what a loop or a branch gives.
+/// Whether an array is in memory without being computed here, or is the result of a loop or a branch.
 fn is_there(node: &Node) -> bool {
     node.operation.nature() == Nature::Given
 }

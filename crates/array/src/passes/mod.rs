@@ -17,7 +17,7 @@ impl CheckedProgram {
     /// The program as it is planned with these options: of the same results, by operations that a plan has steps for.
     pub fn ready(&self, options: &PlanOptions) -> Result<CheckedProgram, Error> {
         let simple = simplified(self, options)?;
-        // What can be moved out of a loop is not moved into a branch in it, so this comes last.
+        // An array that can be moved out of a loop is not moved into a branch in it, so this comes last.
         let floated = match options.float {
             true => float::inwards(&simple, options.fuse)?,
             false => simple,
@@ -47,7 +47,7 @@ fn simplified(program: &CheckedProgram, options: &PlanOptions) -> Result<Checked
     share(&float::outwards(&shared, options.fuse, nested)?)
 }
 
-/// A program with other operations in the place of some: `add` adds what gives the elements of an array, of an operation and inputs
+/// Rewrites a program with other operations in the place of some: `add` adds the replacement of an array, from an operation and inputs
 /// that are renumbered.
 fn rewrite(
     program: &CheckedProgram,

@@ -1,7 +1,7 @@
 //! Gives loops and branches the extents of arrays of which they need nothing else.
 //!
 //! Needs: nothing. Leaves: the inputs of a loop or branch whose elements none of its programs asks for are arrays without scalars, which
-//! have extents and no memory. So the arrays that have these extents need not be there, and stay what they are for others.
+//! have extents and no memory. So the arrays that have these extents need not be in memory for it, and are unchanged for other users.
 
 use super::rewrite;
 use crate::control::Control;
@@ -42,13 +42,13 @@ pub(super) fn run(program: &CheckedProgram) -> Result<CheckedProgram, Error> {
     failed.map_or(rewritten, Err)
 }
 
-/// Whether an array may take memory only because somebody asks for its elements. Whether an argument does is for the caller to see.
+/// Whether an array may take memory only because its elements are used. The caller decides that for an argument.
 fn is_computed(node: &Node) -> bool {
     let is_argument = matches!(node.operation.given(), Some(Given::Argument(_)));
     (is_argument || node.operation.nature() != Nature::Given) && !node.types.is_empty()
 }
 
-/// Whether nobody asks for the elements of an input: neither the operation nor these, which are its programs.
+/// Whether the elements of an input are unused: by the operation, and by these, which are its programs.
 fn asks_for_extents(control: &dyn Control, input: usize, programs: &[CheckedProgram]) -> bool {
     let changes = control.as_loop().is_some_and(|shape| shape.state.contains(&input));
     if changes || control.is_seen() || input < control.looks_at() {

@@ -1,6 +1,6 @@
-//! Gives the elements of expansions an index, where somebody needs one.
+//! Gives the elements of expansions an index, where one is needed.
 //!
-//! Needs: nothing. Leaves: whoever uses an `expand` takes its elements in any order and does not ask how many there are, perhaps
+//! Needs: nothing. Leaves: the users of an `expand` take its elements in any order and do not ask for their number, perhaps
 //! through maps, filters and further expansions. Any other expansion has become one in order: sizes are added up (`ends`), their sum is
 //! the extent, and a push hands every element on at its index.
 
@@ -39,7 +39,7 @@ fn is_only_gathered(program: &ArrayProgram, expansion: &Node, expand: &Expand) -
 }
 
 /// The operations that take the elements of an expansion as they come, through maps, filters and further expansions; `None` if
-/// somebody needs an index or the number of elements. `steady` is whether the elements of a source differ only by their
+/// one needs an index or the number of elements. `steady` is whether the elements of a source differ only by their
 /// number.
 fn hearers(program: &ArrayProgram, expansion: NodeId, steady: bool) -> Option<HashSet<NodeId>> {
     let mut hearers = HashSet::new();
@@ -110,7 +110,7 @@ fn place(program: &mut ArrayProgram, expand: &Expand, node: &Node, sources: Node
         let sizes = instantiate(&expand.size, source);
         sizes.into_iter().map(|size| Exp::<i64>::from_term(size).max(0).term()).collect()
     });
-    // The host reads the sum of sizes before the rest is planned: what is searched for, as joins do, is not searched for again then.
+    // The host reads the sum of sizes before the rest is planned. Costly sources, such as the searches of joins, are materialised for that.
     let source = program.node(sources);
     let is_costly = source.operation.functions().iter().any(|function| function.cost() >= COSTLY);
     let sources = match is_costly {

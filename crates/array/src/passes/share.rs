@@ -1,7 +1,7 @@
 //! Makes one array of those that are described alike: common array subexpressions.
 //!
 //! Needs: nothing. Leaves: no two arrays of the same operation, functions and inputs, but for those that have effects of their own.
-//! Places are no part of what an array is: a failure names the first place that described it.
+//! Places are no part of an array's identity: a failure names the first place that described it.
 
 use super::rewrite;
 use crate::error::Error;
@@ -38,7 +38,7 @@ fn what_it_is(node: &Node) -> Option<(NodeIdentity, Option<*const ()>)> {
         Some(Given::Data(data)) => Some(Arc::as_ptr(data).cast::<()>()),
         _ => None,
     };
-    // What the host runs may be seen by others, as often as it is described.
+    // An operation that the host runs may have effects, which happen as often as it is described.
     let is_seen = node.operation.control().is_some();
     let identity = node.identity_at(None).filter(|_| !is_seen)?;
     Some((identity, data))

@@ -22,7 +22,7 @@ pub struct PlannedArray {
     pub why: InMemory,
 }
 
-/// What a launch does to a buffer.
+/// A launch's accesses to a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Use {
     /// The buffer.
@@ -39,7 +39,7 @@ impl Plan {
         &self.arrays
     }
 
-    /// What a launch of this plan does to each of its buffers.
+    /// Returns the accesses of a launch of this plan to each of its buffers.
     pub fn uses(&self, launch: &Launch) -> Vec<Use> {
         let mut seen = HashSet::new();
         let uses = launch.program.params.iter().zip(&launch.arguments);
@@ -57,7 +57,7 @@ impl Plan {
         uses.collect()
     }
 
-    /// The bytes that a launch of this plan reads and writes if it touches every element of its arrays once: what extents say before
+    /// The bytes that a launch of this plan reads and writes if it touches every element of its arrays once: an estimate from extents, before
     /// anything runs. One that reads only some elements moves less, and one that reads elements again and again may move more.
     pub fn traffic(&self, launch: &Launch) -> (u64, u64) {
         let bytes = |of: fn(&Use) -> bool| {

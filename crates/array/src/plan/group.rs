@@ -1,4 +1,4 @@
-//! Which arrays are computed together, by one kernel or by kernels that follow each other: those that load the same elements, or are so small
+//! Groups of arrays that are computed together, by one kernel or by kernels that follow each other: they load the same elements, or are so small
 //! that a launch costs more than they do. Nothing is lowered here.
 
 use super::planner::Planner;
@@ -14,7 +14,7 @@ const MOST_TOGETHER: usize = 8;
 /// Elements up to which writing an array costs less than launching a kernel for it: one block's.
 const SMALL: i64 = 1024;
 
-/// How arrays are computed together.
+/// Way in which arrays are computed together.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Together {
     /// By producers of one kind.
@@ -25,7 +25,7 @@ pub(super) enum Together {
     Written,
     /// As the arrays of one loop.
     Looped,
-    /// As pulls of one shape, which are written, and operations that hear what they read of them in step.
+    /// As pulls of one shape, which are written, and operations that hear the elements that they read in step.
     WrittenAndHeard,
 }
 
@@ -49,7 +49,7 @@ impl Together {
 
 impl Planner<'_> {
     /// The arrays that are computed together with one: in one way, from an array that they all read, and from nothing that is not
-    /// there yet. Small pulls of one size need not read the same: what they save is a launch. What was postponed for the sake of loads
+    /// there yet. Small pulls of one size need not read the same: they save a launch. An array that was postponed for the sake of loads
     /// comes in where it shares them.
     pub(super) fn group<'b>(
         &'b self,
@@ -62,7 +62,7 @@ impl Planner<'_> {
             let given = program.given_by(node.id).filter(|(id, _)| forms.is_manifest(*id));
             return (given.map(|(id, _)| program.node(id)).collect(), Together::Looped);
         }
-        // What has no elements, or elements without scalars, takes no kernel that others could share.
+        // An array without elements, or of elements without scalars, takes no kernel that others could share.
         let is_nothing = |node: &Node| extents.size(node.id) == 0 || node.types.is_empty();
         if !options.fuse || !options.together || is_nothing(node) {
             return (vec![node], Together::Produced);
@@ -86,7 +86,7 @@ impl Planner<'_> {
             };
             let group = self.readers(node, done, in_step, |other, in_common| {
                 let hearer = producer(other).unwrap_or(other);
-                // What is not there yet is written here.
+                // An array that is not there yet is written here.
                 let reads_written = || self.reads(other).iter().any(|read| !done.contains(read));
                 let moving = postponed.contains(&node.id) != postponed.contains(&other.id);
                 let pays =
@@ -122,7 +122,7 @@ impl Planner<'_> {
             if group.len() > 1 && pays && first.operation.hears_as_well(lowering, first, hearers) {
                 return (group, Together::Heard);
             }
-            // Pulls read in step only what other pulls have written, so they can do without the rest.
+            // Pulls read in step only arrays that other pulls have written, so they can do without the rest.
             let pulls: Vec<&Node> = group.into_iter().filter(is_pull).collect();
             if is_pull(&node) && pulls.len() > 1 {
                 return (pulls, Together::Written);
@@ -137,7 +137,7 @@ impl Planner<'_> {
         (self.readers(node, done, |_, _| false, alike), Together::Produced)
     }
 
-    /// Single values that follow from the results of folds among these arrays, and from what is there already: whoever has the results
+    /// Single values that follow from the results of folds among these arrays, and from arrays that exist already: the thread with the results
     /// computes them too, which saves launches.
     pub(super) fn followers(&self, group: &[&Node], done: &HashSet<NodeId>) -> Vec<&Node> {
         let is_result = |node: &&&Node| {
@@ -159,7 +159,7 @@ impl Planner<'_> {
         self.program.nodes().iter().filter(follows).take(MOST_TOGETHER).collect()
     }
 
-    /// Those of the arrays that are computed together which nothing else reads, and which are no results.
+    /// Returns the arrays computed together that nothing else reads, and that are no results.
     pub(super) fn unread(&self, group: &[&Node]) -> Vec<NodeId> {
         let is_here = |node: &Node| group.iter().any(|member| member.id == node.id);
         let needs_memory = |array: NodeId| {
@@ -225,7 +225,7 @@ impl Planner<'_> {
         let others = hearer.inputs.iter().copied().filter(|input| *input != heard);
         let others: Vec<NodeId> = others.chain(hearer.reads()).collect();
         let is_twice = hearer.inputs.iter().filter(|input| **input == heard).count() > 1;
-        // What stands between the operation and the array is computed from its results alone, and from what it reads itself.
+        // The operations between the hearer and the array may read further arrays, besides the hearer's results.
         let after = if node.id == hearer.id { Vec::new() } else { self.inputs_of(node) };
         let after = after.into_iter().filter(|input| *input != hearer.id);
         is_twice || self.reached(others.into_iter().chain(after).collect(), Some(hearer.id)).contains(&read)
@@ -245,7 +245,7 @@ impl Planner<'_> {
         inputs.chain(node.mentions().filter_map(cell)).collect()
     }
 
-    /// The arrays in memory that are read to compute others, apart from what one of these reads.
+    /// The arrays in memory that are read to compute others, apart from those that one of these reads.
     fn reached(&self, mut waiting: Vec<NodeId>, apart_from: Option<NodeId>) -> HashSet<NodeId> {
         let mut found = HashSet::new();
         let mut seen: HashSet<NodeId> = apart_from.into_iter().collect();

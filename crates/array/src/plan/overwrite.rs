@@ -1,4 +1,4 @@
-//! Results that are written over arguments which nobody needs any more: a loop whose rounds change its state element by element has it
+//! Results that are written over arguments without further uses: a loop whose rounds change its state element by element has it
 //! in memory once, and caches have room for more of it. Which kernels allow that is for Program IR to say.
 
 use super::{Launch, Plan, PlanArgument, Step};
@@ -8,7 +8,7 @@ use pumice_program::{MemoryId, Param, overwrite, verify};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Writes results over these arguments, each over the one in its place, wherever nobody sees the difference.
+/// Writes results over these arguments, each over the one in its place, wherever the program's meaning stays the same.
 pub(super) fn over_arguments(plan: &mut Plan, program: &ArrayProgram, arguments: &Range<u32>) {
     for (result, argument) in arguments.clone().enumerate() {
         let is_this = |node| match program.node(node).operation.given() {
@@ -45,7 +45,7 @@ fn over_buffer(mut plan: Plan, input: usize, result: usize) -> Option<Plan> {
         Step::Copy { from, to } => *from == buffer || *to == buffer,
         Step::Allocate(_) | Step::Release(_) => false,
     };
-    // Who begins to write the result is the last who uses the input.
+    // The launch that first writes the result is the last one that uses the input.
     let writer = plan.steps.iter().position(|step| uses(step, result))?;
     if plan.steps[writer + 1..].iter().any(|step| uses(step, input)) {
         return None;

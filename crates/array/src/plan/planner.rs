@@ -1,4 +1,4 @@
-//! How a plan is made: the arrays that are in memory, one group after the other, each with the steps of the kernels that write it. Which
+//! Planning: emits the arrays in memory, one group after the other, each with the steps of the kernels that write it. Which
 //! arrays are a group is decided in `group.rs`, and which are in memory by their forms.
 
 use super::group::Together;
@@ -44,7 +44,7 @@ impl Planner<'_> {
         let mut foreseen: HashMap<NodeId, usize> =
             pulls.map(|node| (node.id, FORESEEN + node.id.0 as usize)).collect();
         let manifest = || program.nodes().iter().filter(|node| forms.is_manifest(node.id));
-        // What is given is there for whoever comes first.
+        // Given arrays are in memory from the start.
         for node in manifest().filter(|node| matches!(forms.of(node.id), Some(Form::Given))) {
             let slot = buffers.borrow_mut().add(&node.types, extents.size(node.id));
             slots.insert(node.id, slot);
@@ -96,7 +96,7 @@ impl Planner<'_> {
             if !unwritten.is_empty() {
                 latest = Cow::Owned(forms.computing(&unwritten));
             }
-            // What nobody reads but in step, here, is not in memory at all.
+            // An array that is read only in step, and only here, is not in memory at all.
             let unread: Vec<NodeId> = match how {
                 Together::Heard | Together::Written => planner.unread(&group),
                 Together::Produced | Together::WrittenAndHeard | Together::Looped => Vec::new(),
@@ -112,7 +112,7 @@ impl Planner<'_> {
             for member in group.iter().chain(&followers) {
                 done.insert(member.id);
                 if unwritten.contains(&member.id) {
-                    // By this number those who hear it know its elements.
+                    // Its listeners know its elements by this number.
                     slots.insert(member.id, FORESEEN + member.id.0 as usize);
                     continue;
                 }
@@ -131,7 +131,7 @@ impl Planner<'_> {
                 }
                 arrays.push(planner.in_memory(member, buffers.borrow().of(slot), found));
             }
-            // What is written here and read in step is computed once, and not read back.
+            // An array that is written here and read in step is computed once, and not read back.
             let computes = group.len() > 1 && how != Together::WrittenAndHeard;
             let written = group.iter().filter(|node| computes && planner.is_written_pull(node));
             let written: Vec<NodeId> = written.map(|node| node.id).chain(unread).collect();
@@ -230,7 +230,7 @@ impl Planner<'_> {
             };
         }
         let writing = |node: &&Node| {
-            // What is written in its own way has nobody who listens to its result.
+            // An array that is written by a kernel of its own has no listeners to its result.
             Ok(match self.forms.of(node.id) {
                 Some(Form::Alone) => Listeners { producer: node.id, heard: Vec::new() },
                 _ if unwritten.contains(&node.id) => Listeners { producer: node.id, heard: Vec::new() },

@@ -1,5 +1,5 @@
 //! Choices of the planner that save memory traffic: which arrays wait for others that read the same, and which are computed twice
-//! rather than written and read back. Both change when and where elements are computed, never what they are.
+//! rather than written and read back. Both change when and where elements are computed, never their values.
 
 use super::planner::Planner;
 use crate::lower::Lowering;
@@ -36,7 +36,7 @@ impl Planner<'_> {
         from.is_some() && !others.is_empty() && !others.iter().any(is_ready)
     }
 
-    /// Of arrays that are written in one kernel, and heard there, those that need not be written: one other kernel reads them, at the
+    /// Returns the arrays written in one kernel, and heard there, that need not be written: one other kernel reads them, at the
     /// index that is at work there, and computes them once more with fewer bytes moved.
     pub(super) fn recomputed(
         &self,

@@ -1,6 +1,6 @@
 //! Arrays in text: the extents, then one column of values for each scalar of an element, `[2, 2] {1, 2, 3, 4}`.
 //!
-//! What is read may also be `{0; 64}`, one value so many times, or `{0..64}`, whole numbers in order.
+//! A text may also have `{0; 64}`, one value so many times, or `{0..64}`, whole numbers in order.
 
 use crate::data::{ArrayData, HostData};
 use pumice_scalar::text::lex::Token;

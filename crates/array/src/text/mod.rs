@@ -1,7 +1,7 @@
 //! The text form of array programs.
 //!
 //! [`ArrayProgram`]'s `Display` writes it and `text.parse::<ArrayProgram>()` reads it back; [`CheckedProgram::new`] says
-//! whether what was read is well formed. `docs/array-ir.md` explains it.
+//! whether a program that was read is well formed. `docs/array-ir.md` explains it.
 //!
 //! ```text
 //! a0: [_] (f32) = argument 0 at "argument" "src/main.rs" 3:10

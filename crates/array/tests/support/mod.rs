@@ -1,4 +1,4 @@
-//! What tests of plans have in common.
+//! Common code of the tests of plans.
 
 use pumice_kernel::Profile;
 

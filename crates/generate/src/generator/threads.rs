@@ -1,4 +1,4 @@
-//! What threads do: parallel loops and the statements in them.
+//! Statements at thread scope: parallel loops and their bodies.
 
 use pumice_program::{CollectiveOp, MemoryId, Operand, Scope, Stmt, Var, WARP, Workers};
 use pumice_scalar::{Op, ScalarType};
@@ -96,7 +96,7 @@ impl Generator<'_> {
         }
     }
 
-    // What a thread does.
+    // Statements at thread scope.
 
     /// Four times the number of the thread among those of all blocks: the first of its own outputs.
     pub(super) fn wide_index(&mut self, out: &mut Vec<Stmt>, index: Var) -> Operand {
@@ -115,7 +115,7 @@ impl Generator<'_> {
 
     pub(super) fn thread_statement_with(&mut self, out: &mut Vec<Stmt>, index: Var, first: Operand) {
         if self.choices.one_in(3) {
-            // All lanes get here: it is not inside what differs from one to another.
+            // All lanes get here: no control flow around it diverges.
             return match self.choices.one_in(2) {
                 true => self.collective(out),
                 false => self.extended_statement(out),

@@ -97,10 +97,10 @@ tuples!(A X, B Y, C Z, D W, E V, F U);
 
 /// A function in the kernel language as an operation of an array program, with blocks of `threads` threads.
 ///
-/// Its inputs are in memory before it runs. Its result is a push array, so what is done to its elements is part of the kernel
+/// Its inputs are in memory before it runs. Its result is a push array, so operations on its elements are part of the kernel
 /// (`map`, `zip_with` at the same index, `permute`, `histogram`, folds whose operator commutes), and it is written only where
 /// something needs it in memory. A result that may leave elements out ([`Push::is_complete`]) is always written: the elements
-/// that are left out are zero. What is wrong with the kernel is an error when the program is compiled.
+/// that are left out are zero. A mistake in the kernel is an error when the program is compiled.
 ///
 /// [`Push::is_complete`]: crate::kernel::Push::is_complete
 ///

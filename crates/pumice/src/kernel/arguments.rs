@@ -1,4 +1,4 @@
-//! What a kernel takes: which values fit the parameters of a function in the kernel language.
+//! Arguments of kernels: the values that fit the parameters of a function in the kernel language.
 
 use pumice_array::{Array, Dim1, IntoArray};
 use pumice_kernel::{Ix, Mutable, Pull};

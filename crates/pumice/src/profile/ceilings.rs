@@ -1,5 +1,5 @@
-//! What a device can do at most, measured by two programs: how many bytes it copies per second, and how many operations on floats it
-//! does. Measured once for a device with its driver and compiler, and kept beside its compiled kernels.
+//! Measured limits of a device: how many bytes it copies per second, and how many operations on floats it does per second. Each is
+//! measured by a program of its own, once for a device with its driver and compiler, and kept beside its compiled kernels.
 
 use crate::Compiler;
 use pumice_array::{Acc, Scalar, Vector, generate};
@@ -8,7 +8,7 @@ use pumice_scalar::Exp;
 use std::fmt;
 use std::sync::Arc;
 
-/// What a device can do at most.
+/// Measured limits of a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ceilings {
     /// Bytes that a kernel reads and writes per second if it only copies an array.
@@ -17,9 +17,9 @@ pub struct Ceilings {
     pub operations_per_second: f64,
 }
 
-/// A measurement is repeated so often, and the best one counts.
+/// Number of times that a measurement is repeated; the best one counts.
 const RUNS: usize = 3;
-/// Arrays grow until one run takes so long: shorter ones measure launches.
+/// Arrays grow until one run takes this long: a shorter run would measure launch overhead.
 const LONG_ENOUGH_MS: f64 = 2.0;
 /// The lengths of arrays, as powers of two.
 const LENGTHS: std::ops::RangeInclusive<u32> = 18..=27;
@@ -28,7 +28,7 @@ const ROUNDS: i32 = 16;
 const VALUES: usize = 8;
 
 impl Ceilings {
-    /// What a device can do: as it was measured before, or as it is measured now, which takes about a second. Nothing on the
+    /// Returns the limits of a device: as they were measured before, or as they are measured now, which takes about a second. `None` on the
     /// simulator, whose time means nothing.
     ///
     /// ```
@@ -69,7 +69,7 @@ impl Ceilings {
         [self.copy_bytes_per_second, self.operations_per_second].map(f64::to_le_bytes).concat()
     }
 
-    /// What was kept, if it makes sense.
+    /// Reads stored limits; `None` unless both are finite and positive.
     fn read(note: &[u8]) -> Option<Ceilings> {
         let (copied, computed) = (note.first_chunk::<8>()?, note.get(8..)?.first_chunk::<8>()?);
         let [copied, computed] = [copied, computed].map(|bytes| f64::from_le_bytes(*bytes));
@@ -97,8 +97,8 @@ fn rounds(mut values: Vec<Exp<f32>>) -> Vec<Exp<f32>> {
     values
 }
 
-/// The most that is done per second: of arrays that grow until they take long enough. `measure` gives what is done in a run, and
-/// milliseconds of some runs.
+/// Returns the largest amount of work done per second, over arrays that grow until a run takes long enough. `measure` returns the work
+/// of one run, and the milliseconds of some runs.
 fn best(mut measure: impl FnMut(i64) -> Result<(f64, Vec<f64>)>) -> Result<f64> {
     let mut best = 0.0f64;
     for length in LENGTHS.step_by(3) {

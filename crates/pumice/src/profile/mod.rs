@@ -1,6 +1,6 @@
-//! What a run took: the time of each kernel and transfer, and how near that is to what the device can do (`ceilings.rs`).
+//! Profiles of runs: the time of each kernel and transfer, and its share of the device's measured limits (`ceilings.rs`).
 //!
-//! Reports are made of the slices that `pumice_runtime::profile` collects. Nothing here is on the way of an ordinary run.
+//! Reports are made of the slices that `pumice_runtime::profile` collects. Ordinary runs execute nothing of this module.
 
 mod ceilings;
 
@@ -12,11 +12,11 @@ use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
-/// What a run took; see [`Compiled::profile`](crate::Compiled::profile).
+/// Profile of a run; see [`Compiled::profile`](crate::Compiled::profile).
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct RunReport {
-    /// What was launched and why. Kernels have what they took ([`ExplainedKernel::measured`](crate::ExplainedKernel::measured)).
+    /// The launches and their reasons. Kernels have their times ([`ExplainedKernel::measured`](crate::ExplainedKernel::measured)).
     pub explanation: Explanation,
     /// The time of a run with kernels compiled and inputs on the device, until all results are on the host.
     pub took: Duration,
@@ -30,14 +30,14 @@ pub struct RunReport {
     pub downloads: Transfers,
     /// Everything that the device did in a run, in its order.
     pub queue: Vec<QueueTime>,
-    /// What the device can do; nothing on the simulator, whose time means nothing.
+    /// Measured limits of the device; `None` on the simulator, whose time means nothing.
     pub ceilings: Option<Ceilings>,
 }
 
 /// Transfers between host and device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transfers {
-    /// How many.
+    /// Number of transfers.
     pub count: usize,
     /// Their bytes.
     pub bytes: u64,
@@ -45,24 +45,24 @@ pub struct Transfers {
     pub took: Duration,
 }
 
-/// What a kernel, or a copy or clearing of memory, took on a device.
+/// Time of a kernel, or of a copy or clearing of memory, on a device.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct QueueTime {
     /// The kernel's name.
     pub name: String,
-    /// The operation that it is for.
+    /// Place of the operation that the kernel is for.
     pub place: String,
-    /// How long it took; of several launches, all together.
+    /// Total time of all launches.
     pub took: Duration,
-    /// How often it was launched.
+    /// Number of launches.
     pub launches: u64,
     /// Bytes of the arrays that it reads and writes, in all launches.
     pub bytes: u64,
 }
 
 impl RunReport {
-    /// The report of a program: of what its first run prepared, and of what a second one did.
+    /// Builds the report of a program from the slices of two runs: the first one prepares, the second one is timed.
     pub(crate) fn new(
         explanation: Explanation,
         took: Duration,
@@ -90,7 +90,7 @@ impl RunReport {
         report
     }
 
-    /// Adds what a device tells of a compiled kernel.
+    /// Adds the resources that a device reports for a compiled kernel.
     pub(crate) fn add_resources(&mut self, name: &str, place: &str, resources: Resources) {
         for kernel in self.explanation.kernels_mut() {
             if kernel.name == name && kernel.place == place {
@@ -100,7 +100,7 @@ impl RunReport {
     }
 }
 
-/// What was done in a device's queue, by kernel and operation, in the order in which each came first.
+/// Adds up the work in a device's queue by kernel and operation, in the order of their first launches.
 fn in_queue(slices: &[Slice]) -> Vec<QueueTime> {
     let (mut times, mut known): (Vec<QueueTime>, HashMap<(&str, &str), usize>) = Default::default();
     for slice in slices.iter().filter(|slice| matches!(slice.activity, Activity::Queue(_))) {
@@ -130,7 +130,7 @@ impl Transfers {
 }
 
 impl QueueTime {
-    /// What it took, compared with a device that copies so many bytes per second.
+    /// Returns launches, time and bandwidth, and the share of a device that copies `copied` bytes per second.
     fn measured(&self, copied: Option<f64>) -> Measured {
         let rate = per_second(self.bytes, self.took);
         Measured {

@@ -1,5 +1,5 @@
 //! Programs whose arguments and results have one column each. An array of several is put together of arguments, and taken apart into results,
-//! inside the program, where both are fused with what stands around them.
+//! inside the program, where both are fused with the operations around them.
 
 use pumice_array::operations::{Argument, ZipWith};
 use pumice_array::{ArrayProgram, CheckedProgram, Described, Passed};

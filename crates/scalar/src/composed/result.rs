@@ -121,13 +121,13 @@ impl<L: Lift, M: Lift> ResultExp<L, M> {
         self.succeeded.select(self.value, default.into_exp())
     }
 
-    /// Returns the value, or what a function makes of the error; only one of them is computed.
+    /// Returns the value, or the result of a function of the error; only one of them is computed.
     #[doc = example!(use_(&[Ok(3), Err(true)]).map(|x| x.unwrap_or_else(|flag| flag.cast())) => [3, 1])]
     pub fn unwrap_or_else(self, default: impl FnOnce(M) -> L) -> L {
         either(self.succeeded, || self.value, || default(self.error))
     }
 
-    /// Returns what one function makes of the value, or the other of the error.
+    /// Returns the result of one function of the value, or of the other of the error.
     ///
     /// ```
     /// use pumice::prelude::*;
@@ -214,7 +214,7 @@ impl<T: Elt, E: Elt> Elt for Result<T, E> {
     }
 
     fn add_columns<'a>(values: &'a [Self], columns: &mut Vec<Cow<'a, [u8]>>) {
-        // As two options; the flags of the second say what those of the first do.
+        // As two options; the flags of the second are left out, because those of the first tell as much.
         super::add_component(values, |value| value.ok(), columns);
         let flags = columns.len();
         super::add_component(values, |value| value.err(), columns);

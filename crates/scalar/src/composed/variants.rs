@@ -81,7 +81,7 @@ pub fn take_variants<E: Lift>(terms: &mut dyn Iterator<Item = Term>) -> (Exp<Tag
 /// Returns a payload that is in these columns.
 pub fn variant<P: Lift>(columns: &[Term]) -> P {
     let types: Vec<ScalarType> = columns.iter().map(|column| column.ty()).collect();
-    // A scalar that is missing is reported by the one who takes it.
+    // A missing scalar is reported by `from_terms`, which takes it.
     P::from_terms(
         &mut places(&types, &P::Elt::types()).into_iter().map_while(|place| columns.get(place?).copied()),
     )

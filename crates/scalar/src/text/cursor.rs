@@ -1,5 +1,5 @@
-//! Reads tokens one after the other, for the parsers of all text forms: what comes next, whether it is what was expected,
-//! and errors that say where and what. It knows scalar types and constants, which all of them have, and no more grammar.
+//! Reads tokens one after the other, for the parsers of all text forms: looks ahead, expects a token,
+//! and makes errors with a position and a message. It knows scalar types and constants, which all of them have, and no more grammar.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,14 +8,14 @@ use super::lex::{Spanned, Token, lex, unescape};
 use crate::place::Place;
 use crate::types::{Constant, ScalarType};
 
-/// Why a text cannot be read.
+/// The error of a text that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
     /// The line, from 1.
     pub line: usize,
     /// The column, from 1.
     pub column: usize,
-    /// What is wrong.
+    /// Description of the error.
     pub message: String,
 }
 
@@ -27,7 +27,7 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// What reading gives.
+/// A value that was read, or the error.
 pub type Parsed<T> = Result<T, ParseError>;
 
 /// A position in a text.
@@ -80,7 +80,7 @@ impl<'a> Cursor<'a> {
         Err(ParseError { line: at.line, column: at.column, message: message.into() })
     }
 
-    /// The error that something else was expected than what comes next.
+    /// The error that something else was expected than the next token.
     pub fn expected<T>(&self, what: &str) -> Parsed<T> {
         let found = self.peek();
         let text = match found.token {

@@ -1,5 +1,5 @@
 //! Cuts text into tokens. All languages of Pumice that have a text form share it: it knows no keywords and never fails;
-//! what it does not know becomes a token of its own, which a parser refuses.
+//! unknown text becomes a token of its own, which a parser refuses.
 
 /// A piece of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,11 +12,11 @@ pub enum Token<'a> {
     At(&'a str),
     /// The value part of a constant that starts with a digit or a sign, or `nan:bits`.
     Number(&'a str),
-    /// What stands between two quotation marks, as it is written: see [`unescape`].
+    /// The text between two quotation marks, with its escapes: see [`unescape`].
     Quoted(&'a str),
     /// Anything else; `..` is one.
     Symbol(&'a str),
-    /// What follows `//` and one space.
+    /// The text after `//` and one space.
     Comment(&'a str),
     /// The end of the text.
     End,
@@ -115,7 +115,7 @@ fn digits(text: &str) -> usize {
     text.bytes().take_while(u8::is_ascii_digit).count()
 }
 
-/// How many bytes stand before the quotation mark that ends a text, if one does on this line.
+/// Returns the number of bytes before the closing quotation mark; `None` if this line has none.
 fn quoted(text: &str) -> Option<usize> {
     let mut escaped = false;
     for (at, c) in text.char_indices() {
@@ -128,7 +128,7 @@ fn quoted(text: &str) -> Option<usize> {
     None
 }
 
-/// How long the number is that a text starts with: `-5`, `0.1`, `1e-7`, `-inf`.
+/// Returns the length of the number that a text starts with: `-5`, `0.1`, `1e-7`, `-inf`.
 fn number(text: &str) -> usize {
     let mut end = usize::from(text.starts_with('-'));
     if text[end..].starts_with("inf") {

@@ -1,4 +1,4 @@
-//! The text form of scalar functions, and what all text forms share.
+//! The text form of scalar functions, and the code that all text forms share.
 //!
 //! `Display` writes a function, `text.parse::<Function>()` reads it back as the very same. The words
 //! are those of Program IR's text form, and so are tokens ([`lex`]) and constants, which are `value:type`.
@@ -29,8 +29,8 @@
 //! ```
 //!
 //! `p0` is a parameter, `argument2:f32` a scalar argument of the array program, `extent(a3, 0)` the outermost extent of
-//! array 3. A value is defined with its type; its number is its place in the function's graph. Who writes a function by hand
-//! gives names instead (`%sum`); then the values are numbered as they appear. What a branch or a loop computes and nothing
+//! array 3. A value is defined with its type; its number is its place in the function's graph. A function written by hand
+//! may have names instead (`%sum`); then the values are numbered as they appear. A value of a branch or a loop that nothing
 //! uses is `_`.
 //!
 //! A function is a graph, and blocks show where a value is computed, not when: a value is computed where it is demanded. One

@@ -1,7 +1,7 @@
 //! Reads the text of scalar functions.
 //!
-//! What it takes is a function without mistakes: operands have the types that operations want, values are used where they
-//! are defined, and nothing is there that nobody uses. Any text gives a function or an error that says where: never a
+//! It accepts functions without mistakes only: operands have the types that operations want, values are used where they
+//! are defined, and every value is used. Any text gives a function or an error with its position: never a
 //! panic, however hostile it is. Nothing is simplified, so that a function that was printed comes back as it was.
 //!
 //! Two things that functions can have are refused. A mistake (`invalid`) is none to build on; and a load promises that its
@@ -78,7 +78,7 @@ struct Parser<'c, 'a> {
     /// The values that are defined in the blocks that are open, in order.
     visible: Vec<u32>,
     depth: usize,
-    /// How many loops there were.
+    /// Number of loops so far.
     loops: u32,
 }
 
@@ -118,7 +118,7 @@ impl<'a> Parser<'_, 'a> {
         Ok(())
     }
 
-    /// A line: the values that it defines, and what they are.
+    /// Reads a line: the values that it defines, and their definition.
     fn statement(&mut self) -> Parsed<()> {
         let defined = self.commas(Self::definition)?;
         self.cursor.expect("=")?;

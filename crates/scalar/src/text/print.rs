@@ -31,7 +31,7 @@ pub fn print_constant(constant: Constant) -> String {
 
 struct Printer<'a> {
     function: &'a Function,
-    /// What each node is called where it is used.
+    /// Name of each node where it is used.
     names: Vec<String>,
     /// The values of each branch or loop that are used, by its node and their position.
     values: HashMap<(Id, u32), Id>,

@@ -1,4 +1,4 @@
-//! Spheres that are made by plain Rust, and the same picture: what happens to a ray is called with plain values.
+//! Spheres that are made by plain Rust, and the same picture: the functions of a ray are called with plain values.
 
 use super::{FLOOR, Hit, NOWHERE, Path, Ray, Sphere, Triple, colour, from_camera, nearer, surface};
 

@@ -1,4 +1,4 @@
-//! The block that runs a loop: what it holds in which slot, and when its threads wait for each other.
+//! The block that runs a loop: the arrays in its slots, and its barriers.
 
 use super::capacity;
 use super::held::{Held, put, whole};
@@ -40,7 +40,7 @@ impl InBlock {
         }
     }
 
-    /// A new slot for what is held.
+    /// A new slot for an array at this location.
     pub(super) fn hold(&self, held: Held) -> usize {
         let slot = self.next_slot.replace(self.next_slot.get() + 1);
         self.held.borrow_mut().insert(slot, held);
@@ -53,7 +53,7 @@ impl InBlock {
         Held::Shared(memories.collect(), whole(0))
     }
 
-    /// Notes that a slot is written: who reads it waits first.
+    /// Notes that a slot is written: its readers wait at a barrier first.
     pub(super) fn written(&self, slot: usize) {
         self.unsynced.borrow_mut().insert(slot);
     }
@@ -74,7 +74,7 @@ impl InBlock {
         self.waited();
     }
 
-    /// Waits if functions read what was written since the threads last waited.
+    /// Emits a barrier if functions read slots that were written since the last one.
     pub(super) fn sync_before(&self, functions: &[&Function]) {
         let is_read = |node: &ScalarNode| match node {
             ScalarNode::Load { array, .. } => self.unsynced.borrow().contains(&slot_and_column(*array).0),
@@ -103,7 +103,7 @@ impl InBlock {
         self.written(slot);
     }
 
-    /// What a slot of the kernel holds.
+    /// Returns the location of a slot's array.
     pub(super) fn at(&self, slot: usize) -> Option<Held> {
         self.held.borrow().get(&slot).cloned()
     }

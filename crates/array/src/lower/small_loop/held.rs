@@ -1,4 +1,4 @@
-//! Where the arrays of a loop in one block are: in registers or in shared memory.
+//! Locations of the arrays of a loop in one block: registers or shared memory.
 
 use super::Whole;
 use pumice_kernel::{allocate_shared, read, store};
@@ -10,7 +10,7 @@ pub(super) fn whole(value: i64) -> Term {
     Exp::<i64>::from(value).term()
 }
 
-/// Where the elements of an array are in the kernel.
+/// Location of an array's elements in the kernel.
 #[derive(Clone)]
 pub(super) enum Held {
     /// A single element, in registers.
@@ -47,7 +47,7 @@ pub(super) fn put(memories: &[MemoryId], start: Term, index: Term, value: &[Term
     let cell = start.binary(Op::Add, index);
     for (memory, term) in memories.iter().zip(value) {
         // SAFETY: the memory has as many cells from there on as the array has elements, and each is written by one thread; a
-        // barrier stands between that and those who read.
+        // barrier stands between that and the readers.
         unsafe { store(*memory, cell, *term) };
     }
 }

@@ -1,4 +1,4 @@
-//! A program inside the kernel of a loop in one block: its functions over what the block holds.
+//! A program inside the kernel of a loop in one block: its functions over the arrays of the block.
 
 use super::Body;
 use super::block::InBlock;
@@ -11,7 +11,7 @@ use pumice_scalar::{Exp, Function, Op, ScalarType, Term};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// A program inside the kernel: what its functions mention.
+/// A program inside the kernel, with everything that its functions mention.
 pub(super) struct Inside {
     pub(super) block: Rc<InBlock>,
     /// By class of extents.
@@ -54,11 +54,11 @@ impl Inside {
                 None => parameters.source(slot, column, ty, index),
             }
         };
-        // SAFETY: what is held has all its elements; the rest is the parameters' own.
+        // SAFETY: an array of the block has all its elements; the rest is the parameters' own.
         unsafe { parameters.apply_over(function, arguments, &extent, &element) }
     }
 
-    /// How many rows are reduced.
+    /// Returns the number of rows that are reduced.
     pub(super) fn row_count(&self, rows: &Rows) -> Ix {
         match rows.size.0 {
             1 => Exp::from(1),
@@ -66,7 +66,7 @@ impl Inside {
         }
     }
 
-    /// How long rows are that are reduced.
+    /// Returns the length of rows that are reduced.
     pub(super) fn column_count(&self, rows: &Rows) -> Ix {
         match rows.size.0 {
             1 => self.block.number(rows.size.1),
@@ -74,7 +74,7 @@ impl Inside {
         }
     }
 
-    /// Writes what becomes of a row's result.
+    /// Finishes a row's result, and writes it.
     pub(super) fn finish(&self, rows: &Rows, index: Ix, reduced: Vec<Term>, held: &Held) {
         let terms = self.apply(&rows.finish, &[vec![index.term()], reduced].concat());
         if let [index, value @ ..] = &terms[..] {

@@ -1,4 +1,4 @@
-//! What a block does for one array that a round of a loop writes.
+//! Jobs: the work of a block for one array that a round of a loop writes.
 
 use super::scan::lanes;
 use super::{FOUND_ON_DEVICE, LEAST_COST, MOST_THREADS, Needs, Reason, SmallLoop, capacity};
@@ -12,7 +12,7 @@ use pumice_kernel::skeletons::FoldPlan;
 use pumice_scalar::{Function, Node as ScalarNode, ScalarType, Variable, function};
 use std::sync::Arc;
 
-/// How an array is computed.
+/// Computation of an array.
 pub(super) enum Job {
     /// Each element by this function of its number.
     Pull(Function),
@@ -30,14 +30,14 @@ pub(super) enum Job {
 pub(super) struct Rows {
     /// The elements, the operator and its neutral element.
     pub reduction: Reduction,
-    /// How many there are, and how long they are.
+    /// Number of rows, and their length.
     pub size: (i64, i64),
-    /// From the index of a result and what was reduced to the index and the scalars that are written.
+    /// From the index of a result and the reduced scalars to the index and the scalars that are written.
     pub finish: Function,
 }
 
 impl Job {
-    /// What computes an array; or why a block cannot. Floats need not be exact with `fast_math`.
+    /// Returns the job that computes an array; or the reason why a block cannot. Floats need not be exact with `fast_math`.
     pub fn new(fuser: &Fuser<'_>, node: &Node, fast_math: bool) -> Result<Job, Reason> {
         match fuser.forms.of(node.id) {
             Some(Form::Pull) => Ok(Job::Pull(fuser.linear(node.id).function)),
@@ -64,7 +64,7 @@ impl Job {
         }
     }
 
-    /// Adds what it needs besides memory for its result, which has so many elements.
+    /// Adds its resources besides memory for its result, which has so many elements.
     pub fn add_needs(&self, size: i64, extents: &Extents, needs: &mut Needs) -> Result<(), Reason> {
         let is_found_on_device = |node: &ScalarNode| match node {
             ScalarNode::Variable(Variable::Extent { array, .. }, _) => {
@@ -111,14 +111,14 @@ impl Rows {
     }
 }
 
-/// What computes the elements that a producer hands on through operations that listen to it.
+/// Returns the job for elements that a producer hands on through operations that listen to it.
 fn push(fuser: &Fuser<'_>, producer: &Node, stages: &[NodeId], fast_math: bool) -> Result<Job, Reason> {
     let operation = producer.operation.as_any();
     let input = *producer.inputs.first().ok_or(OTHER)?;
     let space = match fuser.forms.of(input) {
         _ if fuser.forms.is_manifest(input) => input,
         Some(Form::Pull) => input,
-        // What a filter leaves is folded where it is, and is nowhere else.
+        // The elements that a filter keeps are folded in place; they are in no memory.
         Some(Form::Loose { space }) if operation.is::<Fold>() => *space,
         _ => return Err("one of its operations hears another"),
     };

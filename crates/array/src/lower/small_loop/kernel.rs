@@ -1,7 +1,7 @@
 //! The kernel of a loop in one block.
 //!
 //! An array of the state has two areas of shared memory, of which a round reads one and writes the other; single values are carried
-//! by the loop itself, in registers. What a round computes on the way and reads by index is in shared memory too. The condition is
+//! by the loop itself, in registers. Intermediate arrays of a round that are read by index are in shared memory too. The condition is
 //! computed before the loop and at the end of each round, so that all barriers stand in the loop's body. Where a check can fail, the
 //! block keeps a flag in shared memory and leaves the loop: on zeros, which a failed read gives, it might go on for ever.
 
@@ -34,7 +34,7 @@ impl SmallLoop {
                 given.push((number, lowering.slot(id)?));
             }
         }
-        // What is read once, before the first round, is a function here; the rest is in memory.
+        // An input that is read once, before the first round, is a function here; the others are in memory.
         let mut inputs = Vec::new();
         for (number, input) in node.inputs.iter().enumerate() {
             inputs.push(match self.reads_at_the_start(number) {
@@ -73,7 +73,7 @@ enum Input {
     Slot(usize),
 }
 
-/// A slot that nothing has: what cannot be found was refused when the loop was judged.
+/// A slot that no array has. A loop with an array that cannot be found was refused when it was judged.
 const NO_SLOT: usize = usize::MAX >> 16;
 
 /// A loop inside the kernel, once its inputs are there.
@@ -275,7 +275,7 @@ impl InBlock {
                 scan_rows(inside, &rows, gives, from_right, slot);
                 slot
             }
-            // What cannot be done was found when the loop was judged.
+            // A job that a block cannot do was refused when the loop was judged.
             Ok(Job::Picked) | Err(_) => return Vec::new(),
         };
         let slot = if node.rank == 0 { self.read_single(slot, &node.types) } else { slot };

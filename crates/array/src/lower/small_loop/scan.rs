@@ -1,6 +1,6 @@
 //! Scans of rows in one block.
 //!
-//! Each of a few lanes has a stretch of a row. It reduces that by itself; when all have, it combines what stands before its stretch and
+//! Each of a few lanes has a stretch of a row. It reduces that by itself; when all have, it combines the stretches before its own and
 //! goes through it once more. Two sequential passes over about the square root of a row, and one barrier: that is quicker than a
 //! tree's barriers for rows of this size.
 
@@ -88,7 +88,7 @@ pub(super) fn scan_rows(inside: &Rc<Inside>, rows: &Rows, gives: Gives, from_rig
     block.written(slot);
 }
 
-/// How many lanes share a row, of so many rows and columns: about as many as a lane has elements, if there are threads.
+/// Returns the number of lanes that share a row: about as many as a lane has elements, if there are threads.
 pub(super) fn lanes((rows, columns): (i64, i64), threads: u32) -> i64 {
     let threads = (i64::from(threads) / rows.max(1)).max(1);
     let root = columns.max(1).isqrt().max(1);

@@ -61,7 +61,7 @@ struct Stretches<'a, 'b, 'c> {
     sort: &'a SortJob<'b, 'c>,
     plan: SortPlan,
     keys: &'a Function,
-    /// How many keys there are.
+    /// Number of keys.
     count: usize,
     /// The slot of their limits; `None` if the only pass takes the only digit.
     limits: Option<usize>,

@@ -1,4 +1,4 @@
-//! Folding what a producer hands on: every block folds what it hears, and the blocks' results are folded once more.
+//! Folds of a producer's elements: every block folds the elements that it hears, and the blocks' results are folded once more.
 
 use super::rows::{Columns, Part, RowCount, Space, finished, fold_kernel};
 use crate::error::Error;
@@ -12,15 +12,15 @@ use pumice_scalar::{Function, ScalarType};
 use std::ops::Range;
 use std::rc::Rc;
 
-/// Folds what it hears, to a partial result a block.
+/// Folds the elements that it hears, to one partial result per block.
 pub(super) struct Gathering {
-    /// Where partial results go.
+    /// Slot of the partial results.
     pub slot: usize,
     /// Its columns of the slot.
     pub columns: Range<usize>,
-    /// From what it hears to what is folded.
+    /// From an element that it hears to the value that is folded.
     pub lift: Function,
-    /// What is folded.
+    /// The reduction.
     pub reduction: Reduction,
     /// Whether lanes shuffle without memory.
     pub shuffles: bool,
@@ -49,7 +49,7 @@ impl Consumer for Gathering {
     }
 }
 
-/// Hears elements, and folds what a function makes of them.
+/// Hears elements, and folds the values that a function computes from them.
 struct Lifted {
     lift: Function,
     parameters: Rc<Parameters>,

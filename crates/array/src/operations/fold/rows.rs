@@ -15,9 +15,9 @@ use std::rc::Rc;
 
 /// One fold of several that are done together.
 pub(in crate::operations) struct Part {
-    /// What is folded.
+    /// The reduction.
     pub reduction: Reduction,
-    /// Who listens to the results.
+    /// The listeners to the results.
     pub heard: Vec<Heard>,
 }
 
@@ -28,9 +28,9 @@ pub(in crate::operations) struct Space {
     pub rows: RowCount,
     /// Its columns.
     pub columns: Columns,
-    /// How many rows and columns it has at most.
+    /// Upper bounds of the numbers of rows and columns.
     pub size: (i64, i64),
-    /// Whether it has just as many.
+    /// Whether these numbers are exact.
     pub is_known: bool,
 }
 
@@ -39,7 +39,7 @@ pub(in crate::operations) struct Space {
 pub(in crate::operations) enum RowCount {
     /// A single one.
     One,
-    /// Those of an array.
+    /// The rows of an array.
     Of(NodeId),
     /// One for each element of an array.
     ForEach(NodeId),
@@ -48,7 +48,7 @@ pub(in crate::operations) enum RowCount {
 /// The columns that a fold reduces.
 #[derive(Clone, Copy)]
 pub(in crate::operations) enum Columns {
-    /// Those of an array whose rows are folded.
+    /// The columns of an array whose rows are folded.
     Of(NodeId),
     /// All elements of an array.
     All(NodeId),
@@ -59,8 +59,8 @@ pub(in crate::operations) enum Columns {
 /// The class of the number of chunks, in the second step of a fold.
 const CHUNKS: usize = usize::MAX;
 
-/// Elements that cost more than this are loaded for one group at a time: there is enough to do while the next ones come, and what several
-/// groups take in registers would leave room for fewer threads.
+/// Elements that cost more than this are loaded for one group at a time: there is enough to do while the next ones come, and the registers of
+/// several groups would leave room for fewer threads.
 const MOST_UNROLLED: u32 = 40;
 
 /// Folds rows on behalf of an operation, in one kernel or, where rows are cut, in two. Whether it is the elements of a column
@@ -75,7 +75,7 @@ pub(in crate::operations) fn fold_rows(
     let (rows, columns) = space.size;
     let together = Reduction::together(parts.iter().map(|part| &part.reduction));
     let types = &together.types;
-    // What is small in memory is loaded many at a time, however wide it is summed.
+    // Elements that are small in memory are loaded many at a time, however wide the type of the sum.
     let loaded = widest_load(&together.elements);
     let bytes = loaded.filter(|bytes| *bytes < 4).or(types.iter().map(|ty| ty.bytes()).max()).unwrap_or(1);
     let commutes = together.operator.commutes();
@@ -93,7 +93,7 @@ pub(in crate::operations) fn fold_rows(
     let unroll = if together.elements.cost() > MOST_UNROLLED { 1 } else { plan.unroll };
     let plan = FoldPlan { unroll, ..plan };
     let plan = match (lowering.options.skeletons.fold.is_some(), space.is_known) {
-        // A user's skeleton does with whole rows of any length what it likes.
+        // A user's skeleton takes whole rows of any length.
         (true, _) => FoldPlan { chunks: 1, fixed_columns: None, ..plan },
         (_, false) => FoldPlan { fixed_columns: None, ..plan },
         _ => plan,
@@ -148,7 +148,7 @@ fn chooses(function: &Function) -> bool {
     })
 }
 
-/// What each part's listeners hear of the scalars of all parts, and what follows from that.
+/// Returns the listeners of all parts, each adapted to the scalars of all parts, and those that write the followers.
 pub(super) fn finished(lowering: &Lowering<'_>, parts: &[Part]) -> Result<Vec<Heard>, Error> {
     let types: Vec<ScalarType> = parts.iter().flat_map(|part| part.reduction.types.iter().copied()).collect();
     let parameters = [&[ScalarType::I64][..], &types].concat();
@@ -182,7 +182,7 @@ pub(super) fn chunk_results(slot: usize, first: usize, types: &[ScalarType]) -> 
         let count = Variable::Extent { array: CHUNKS as u64, dimension: 0 };
         let count = Term::variable(count, ScalarType::I64);
         let linear = index[0].binary(Op::Mul, count).binary(Op::Add, index[1]);
-        // SAFETY: it is read as a matrix of `rows` × `chunks` elements, which is what the slot was added with.
+        // SAFETY: it is read as a matrix of `rows` × `chunks` elements, which is the size that the slot was added with.
         let load = |(column, ty): (usize, &ScalarType)| unsafe {
             Term::load(crate::fuser::load_key(slot, first + column), *ty, linear, false)
         };

@@ -12,7 +12,7 @@ use crate::types::ScalarType;
 pub(super) struct Value<'a> {
     pub(super) id: Id,
     name: &'a str,
-    /// Where it was first defined.
+    /// Token of its first definition.
     first: Spanned<'a>,
     /// Whether a block in which it is defined is open.
     pub(super) visible: bool,
