@@ -1,7 +1,7 @@
-//! A pass: removes what computes values that nobody uses.
+//! A pass: removes computations whose values are not used.
 //!
-//! Stores, failures and barriers stay, and so does everything that they depend on; but nobody misses a store to memory of
-//! a block or a thread that is never loaded from.
+//! Stores, failures and barriers stay, and so does everything that they depend on. Stores to memory of a block or a thread
+//! that is never loaded from are removed too.
 //!
 //! Needs: nothing more than a program that the verifier accepts. Leaves: one that does the same, in which every value is used.
 //! Parameters and memories stay in any case: they are the calling convention.
