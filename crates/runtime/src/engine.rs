@@ -179,7 +179,7 @@ impl Engine {
         Ok((columns, None))
     }
 
-    /// The memory of an array on this device, to be changed: its own if nobody else holds it, or a copy of its own.
+    /// Returns the memory of an array on this device, to be changed: its own if nothing else holds it, or a copy of its own.
     pub(crate) fn own(&self, data: &Arc<dyn ArrayData>) -> Result<Resident> {
         let Some(array) = self.device_array(&**data) else { return Ok((self.uploaded(&**data)?, None)) };
         let status = Some(array.status.clone());

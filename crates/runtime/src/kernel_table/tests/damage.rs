@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What happens to a good entry.
+/// Damage to a good entry.
 #[derive(Clone, Debug)]
 enum Damage {
     /// Other bytes altogether.
