@@ -17,7 +17,7 @@ use pumice_program::MemoryId;
 use pumice_scalar::{Exp, Place, ScalarType, Term};
 use std::cell::RefCell;
 
-/// How the elements of a forced array lie in memory.
+/// Layout of a forced array in memory.
 ///
 /// ```
 /// use pumice::kernel::{Block, Ix, Layout, Pull, preview};

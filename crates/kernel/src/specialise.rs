@@ -1,7 +1,7 @@
 //! A kernel for one launch: its program after the passes, what to bind to its parameters, how many blocks run, and how
 //! long the result is.
 //!
-//! Everything here follows from lengths and scalar arguments; memory and devices are for who launches it.
+//! Everything here follows from lengths and scalar arguments; memory and devices are left to the launcher.
 
 use crate::binding::{Binding, Launcher};
 use crate::define::{Definition, ParameterKind};
@@ -60,7 +60,7 @@ impl Launcher for Scalars<'_> {
 pub struct Specialised {
     /// The program.
     pub program: Arc<Verified>,
-    /// What its parameters stand for.
+    /// Bindings of its parameters.
     pub bindings: Vec<Binding>,
     /// The number of blocks.
     pub blocks: u64,

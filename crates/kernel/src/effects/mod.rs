@@ -1,4 +1,4 @@
-//! What a kernel does, statement by statement: loops at a level, memory, barriers, atomics, what warps do together.
+//! Effects of a kernel, statement by statement: loops at a level, memory, barriers, atomics, warp collectives.
 //!
 //! These functions add to the program being built and check that they stand where they may; a mistake is noted and
 //! reported when the kernel is finished. They work on untyped terms and do not check indices: the typed language
