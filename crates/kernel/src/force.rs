@@ -63,7 +63,7 @@ impl Layout {
     }
 }
 
-/// Memory of an array that is being written: one a scalar. The scalars of an element are known when the first one comes.
+/// Memory of an array that is being written: one per scalar. The scalars of an element are known when the first one comes.
 pub(crate) struct Target {
     level: AnyLevel,
     capacity: usize,

@@ -145,7 +145,7 @@ impl Definition {
             .map_err(|error| self.kernel.error(error))
     }
 
-    /// The scalar arguments of the program for a launch with these arguments, one a parameter of the function, and what is
+    /// Returns the scalar arguments of the program for a launch with these arguments, one per parameter of the function, and what is
     /// known of them.
     fn scalars(&self, actual: &[KernelArgument]) -> Result<(Vec<Constant>, Known), BuildError> {
         let program = &self.kernel.program;
@@ -170,7 +170,7 @@ impl Definition {
         Ok((scalars, known))
     }
 
-    /// The length of the result of a launch with these arguments, one a parameter of the function; nothing if there is no
+    /// Returns the length of the result of a launch with these arguments, one per parameter of the function; nothing if there is no
     /// result.
     ///
     /// ```
@@ -198,7 +198,7 @@ impl Definition {
         self.kernel.error(format!("{error} (kernel `{}`)", self.kernel.program.name))
     }
 
-    /// The kernel for a launch with these arguments, one a parameter of the function.
+    /// Returns the kernel for a launch with these arguments, one per parameter of the function.
     pub fn specialise(
         &self,
         actual: &[KernelArgument],

@@ -351,7 +351,7 @@ fn unite(parents: &mut [usize], one: usize, other: usize) {
 fn times_index(body: &[Stmt], var: Var, operand: Operand) -> Option<i128> {
     let mut factor: i128 = 1;
     let mut operand = operand;
-    // Longer chains are not what anybody writes.
+    // Programs do not have longer chains.
     for _ in 0..4 {
         if operand == Operand::Var(var) {
             return Some(factor);

@@ -133,7 +133,7 @@ impl Callable {
         &self.engine
     }
 
-    /// Launches the kernel and gives its result, which stays on the device until somebody looks. A kernel without a result
+    /// Launches the kernel and returns its result, which stays on the device until it is read. A kernel without a result
     /// gives an array without columns.
     pub fn run(&self, mut given: Vec<Given<'_>>) -> Result<Arc<dyn ArrayData>> {
         let call = self.bind(&given)?;

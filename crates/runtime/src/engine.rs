@@ -1,4 +1,4 @@
-//! One device at work: its memory and its kernels.
+//! Engine of one device: its memory and its kernels.
 
 use crate::deadline::{Deadline, STOP_BYTES};
 use crate::device::{CompiledKernel, Device};
@@ -39,8 +39,8 @@ struct Copy {
 }
 
 impl Engine {
-    /// The engine of a device; one for each in a process. Engines of devices that can be opened by name live on, with the
-    /// kernels that they know; those of others as long as somebody uses them.
+    /// Returns the engine of a device; one for each in a process. Engines of devices that can be opened by name live on, with the
+    /// kernels that they know; those of others as long as they are in use.
     pub fn of(device: Arc<dyn Device>) -> Arc<Engine> {
         profile::begin();
         static ENGINES: Mutex<Vec<Weak<Engine>>> = Mutex::new(Vec::new());

@@ -378,7 +378,7 @@ impl Execution<'_> {
         self.record.as_ref()
     }
 
-    /// Whether the run failed, which is known once somebody looks.
+    /// Returns the outcome of the run, which is known once a result is read.
     pub(crate) fn status(&self) -> &Arc<Status> {
         &self.status
     }
@@ -394,7 +394,7 @@ impl Execution<'_> {
         self.engine.device().time(&mut || unsafe { self.engine.device().perform(&work, self.memo) })
     }
 
-    /// The results, which stay on the device until somebody looks.
+    /// Returns the results, which stay on the device until they are read.
     pub fn results(&self) -> Result<Vec<Arc<dyn ArrayData>>> {
         let result = |result: &ResultArray| {
             let ResultArray { place, extents, cells, buffers } = result;

@@ -13,7 +13,7 @@ pub struct Pool {
     device: Arc<dyn Device>,
     free: Mutex<Free>,
     most_bytes: usize,
-    /// Bytes that somebody holds.
+    /// Bytes in use.
     in_use: AtomicUsize,
 }
 

@@ -8,7 +8,7 @@ use pumice_program::{FAILURE_BYTES, FailureRecord};
 use pumice_scalar::Site;
 use std::sync::{Arc, OnceLock};
 
-/// The outcome of a run, which is known once somebody looks at a result.
+/// The outcome of a run, which is known once a result is read.
 pub struct Status {
     device: Arc<dyn Device>,
     /// The memory in which failures are recorded, if the run can fail.

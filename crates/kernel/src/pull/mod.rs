@@ -1,4 +1,4 @@
-//! Pull arrays: a length and a function from index to element. Nothing is computed until somebody asks.
+//! Pull arrays: a length and a function from index to element. Nothing is computed until an element is read.
 //!
 //! Taking arrays apart is free here: every operation below is index arithmetic that ends up inside the loop which
 //! consumes the array. Putting arrays together needs a condition on the index (`append`, `unpair`); where that matters,

@@ -172,7 +172,7 @@ impl CombinePlan {
         let at_once = tables.as_ref().map_or(1, |tables| tables.at_once);
         let plan = CombinePlan::with(profile, task, &updates, tables);
         let items = Rounds::new(profile).items.min(plan.rounds.items);
-        // Blocks are as many as are at work at once. If registers for all listeners left room for fewer, the rest would come after
+        // There are as many blocks as run at once. If registers for all listeners left room for fewer, the rest would come after
         // them, alone. What costs more than a few instructions needs its registers.
         let is_planned = plan.how == Combine::Privatised && profile.coalesces && task.cost <= CHEAP;
         let (resident, blocks) = match is_planned {
@@ -428,7 +428,7 @@ impl Listener for Combiner {
 
     fn element(&self, index: Ix, value: Scalars) {
         let (goes, target, value) = (self.route)(index, value);
-        // Threads that are at work together have different copies of a target, and so have neighbours of one thread.
+        // Threads that run together have different copies of a target, and so have neighbours of one thread.
         let lane = match self.plan.rounds.stretch {
             true => index,
             false => index >> i64::from(self.plan.rounds.items.max(1).ilog2()),

@@ -96,7 +96,7 @@ impl WritePlan {
         let affordable = u64::from(SHARED_COST / (cost.max(1) * self.items));
         let most = wanted.min(affordable);
         let at_most = |most: u64| [4, 2, 1].into_iter().find(|count| u64::from(*count) <= most).unwrap_or(1);
-        // With many rows, half as many blocks are at work at a time.
+        // With many rows, half as many blocks run at a time.
         let has_many = !planes && self.items * MANY_ROWS <= THREAD_ELEMENTS;
         let rows = match rows {
             true if has_many && affordable.min(2 * wanted) >= MANY_ROWS.into() => MANY_ROWS,

@@ -30,7 +30,7 @@ pub fn eliminate_dead(program: &mut Program) {
 struct Live {
     /// By variable number: whether the value is used.
     live: Vec<bool>,
-    /// By memory number: whether somebody reads what is stored, in the program or after it.
+    /// By memory number: whether anything reads what is stored, in the program or after it.
     loaded: Vec<bool>,
     changed: bool,
 }

@@ -713,7 +713,7 @@ mod tests {
             (gone, program.params.len(), memories.join(" "), program.failure.is_some())
         };
         assert_eq!(settled("4:i64", "%n"), (vec![0, 1], 2, "s out".into(), false));
-        // Somebody else reads the base.
+        // Another statement reads the base.
         assert_eq!(settled("4:i64", "%base"), (vec![1], 3, "s out".into(), false));
         assert_eq!(settled("%n", "%n"), (vec![], 4, "failure s out".into(), true));
     }

@@ -1,4 +1,4 @@
-//! Memory as the simulator sees it: bytes, and for each whether anybody has written it; and the memories of a launch.
+//! Memory as the simulator sees it: bytes, and for each whether it was written; and the memories of a launch.
 //!
 //! A [`SimMemory`] knows nothing of races: those are about one launch ([`super::races`]), and memory outlives launches.
 
@@ -67,7 +67,7 @@ impl SimMemory {
         true
     }
 
-    /// Whether somebody has written the element with this index, if there is one.
+    /// Whether the element with this index was written, if there is one.
     pub fn is_written(&self, ty: ScalarType, index: usize) -> Option<bool> {
         let (word, mask) = self.mask(ty, index)?;
         Some(self.written[word] & mask == mask)

@@ -3,8 +3,8 @@
 //! Two threads that touch one cell race if one of them writes, not both do it atomically, and nothing orders them. Within
 //! a block, its barriers do, and among the lanes of a warp the warp's. Between blocks, what comes before a release of a
 //! thread comes before what another block does after it has acquired what the first one released, and so on from block
-//! to block. A thread that acquires what its own block released comes after that too, as one does that waits for a lock.
-//! Of atomics, those on global memory do that:
+//! to block. A thread that acquires what its own block released comes after that too, for example one that waits for a lock.
+//! Only atomics on global memory release and acquire:
 //!
 //! - An ordered store releases what its thread did before, and what barriers put before that. An ordered load acquires
 //!   what was released by the store that it reads, and by the read-modify-writes between the two.
@@ -449,7 +449,7 @@ impl History {
         }
     }
 
-    /// Records an atomic write of a cell by a thread. If the operation also reads the cell, those who read it later still acquire
+    /// Records an atomic write of a cell by a thread. If the operation also reads the cell, threads that read it later still acquire
     /// what was released with the previous value.
     pub fn release(&mut self, index: usize, thread: u32, op: AtomicOp, clock: &mut Clock) {
         if !op.reads() {

@@ -256,7 +256,7 @@ impl fmt::Display for Report {
         if rows.len() > 1 {
             rows.push(("total", &self.costs));
         }
-        // Two lines of headings, then a line a place; what is zero everywhere is left out.
+        // Two lines of headings, then a line per place; what is zero everywhere is left out.
         let names = ["", "place"].into_iter().chain(rows.iter().map(|(name, _)| *name));
         let mut lines: Vec<String> = names.map(str::to_owned).collect();
         pad(&mut lines);

@@ -31,7 +31,7 @@ const EMITTER: &str = match option_env!("PUMICE_EMITTER") {
 /// them has the others compiled again.
 const UNIT: usize = 16;
 
-/// A program that somebody wants the kernel of.
+/// A program whose kernel is wanted.
 #[derive(Clone, Copy)]
 struct Wanted<'a> {
     program: &'a Verified,

@@ -1,6 +1,6 @@
 //! The kernels that a process has loaded, and which of them go when there are too many.
 //!
-//! A loaded kernel takes address space and mappings, of which a process has only so many. Kernels that somebody holds stay,
+//! A loaded kernel takes address space and mappings, of which a process has only so many. Kernels that are held elsewhere stay,
 //! because removing them here would free nothing and could load them twice; of the others the most recently used ones stay.
 
 use std::collections::HashMap;

@@ -135,7 +135,7 @@ pub(crate) fn begin() {
     });
 }
 
-/// Whether somebody wants slices of queues.
+/// Whether slices of queues have a consumer.
 pub(crate) fn is_on() -> bool {
     WANTED.load(Ordering::Relaxed) != 0
 }
@@ -188,7 +188,7 @@ pub(crate) fn place() -> String {
 pub struct Span(Option<Instant>);
 
 impl Span {
-    /// Begins a span, if somebody wants to know.
+    /// Begins a span, if it has a consumer.
     pub fn begin() -> Span {
         let is_logged = || tracing::enabled!(target: "pumice", tracing::Level::DEBUG);
         Span((is_on() || is_logged()).then(Instant::now))
@@ -204,7 +204,7 @@ impl Span {
     }
 }
 
-/// Puts work into a device's queue, between two marks if somebody wants to know how long it takes there.
+/// Puts work into a device's queue, between two marks if the time that it takes there is recorded.
 pub(crate) fn queued(
     device: &(impl Device + ?Sized),
     work: impl FnOnce() -> Result<()>,

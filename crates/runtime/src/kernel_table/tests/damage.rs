@@ -1,4 +1,4 @@
-//! Entries as chance, or somebody else, leaves them: never loaded unless they are what was written, and never a panic.
+//! Damaged entries: never loaded unless they are what was written, and never a panic.
 
 use proptest::prelude::*;
 
