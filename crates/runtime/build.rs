@@ -11,7 +11,7 @@ fn main() {
     else {
         return;
     };
-    // FNV-1a: stable from one compiler to the next, and nobody here means harm.
+    // FNV-1a: stable from one compiler to the next; it need not withstand attacks.
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     for name in ["scalar", "program", "emit"] {
         let folder = crates.join(name).join("src");

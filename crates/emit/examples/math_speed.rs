@@ -1,4 +1,4 @@
-//! How fast the mathematical functions of emitted C are in one thread, beside calling the C library for each element.
+//! Measures the speed of the mathematical functions of emitted C in one thread, beside calls of the C library for each element.
 //!
 //! `cargo run --release -p pumice-emit --example math_speed`, with names of functions (`exp`, `ln_gamma`) for these alone.
 //!
@@ -16,13 +16,13 @@ use common::{Buffer, bytes_of, c_flags, compiler, functions, load, map_program};
 use pumice_emit::{Dialect, EmitOptions, emit};
 use pumice_scalar::{Constant, Op, ScalarType};
 
-/// How many elements a turn computes.
+/// Elements that a turn computes.
 const COUNT: usize = 1 << 13;
 
-/// How many turns each of the two has.
+/// Turns of each of the two.
 const TURNS: usize = 3000;
 
-/// What the C library calls a function, and the arguments that it is measured with.
+/// Returns the name of a function in the C library, and the arguments that it is measured with.
 fn in_the_library(op: Op) -> (&'static str, Range<f64>) {
     match op {
         Op::Exp | Op::Exp2 | Op::Exp10 => (op.name(), -30.0..30.0),

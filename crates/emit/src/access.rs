@@ -151,7 +151,7 @@ impl Writer<'_> {
         format!("((volatile {space}{element} *){array})[{}]", index.text)
     }
 
-    /// How many elements one access takes.
+    /// Returns the number of elements of one access.
     fn access_width(&self, memory: MemoryId, count: usize) -> usize {
         let &Memory { ty, space, .. } = self.program.memory(memory);
         // Registers have no addresses.
@@ -199,7 +199,7 @@ impl Writer<'_> {
     }
 }
 
-/// What a byte in memory says.
+/// Converts a byte in memory to a truth value; elements of other types stay as they are.
 fn truth(ty: ScalarType, element: Expression) -> Expression {
     if ty != ScalarType::Bool {
         return element;

@@ -11,14 +11,14 @@ use crate::expression::{Binding, Expression};
 use crate::helpers::Helper;
 use crate::writer::Writer;
 
-/// What is done to which kind of element.
+/// Atomic operation on elements of a type, in global or shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Atomic {
-    /// What is done.
+    /// The operation.
     pub(crate) op: AtomicOp,
     /// The type of the element.
     pub(crate) ty: ScalarType,
-    /// Whether the element is in memory of the block, and not of the device.
+    /// Whether the element is in shared memory, and not in global memory.
     pub(crate) shared: bool,
 }
 
@@ -118,7 +118,7 @@ pub(crate) fn any_atomic(program: &Program, stmt: &Stmt, holds: &dyn Fn(Atomic) 
 }
 
 impl Writer<'_> {
-    /// Writes an atomic operation. A result that nobody uses is not bound, which lets a GPU do without it.
+    /// Writes an atomic operation. A result that is not used is not bound, which lets a GPU do without it.
     pub(crate) fn atomic(
         &mut self,
         var: Option<Var>,

@@ -116,7 +116,7 @@ impl Language for C {
     }
 
     fn fence(&self, scope: Scope) -> Option<&'static str> {
-        // A block has one worker, who sees what it has written.
+        // A block has one worker, which sees what it has written.
         (scope == Scope::Grid).then_some("__atomic_thread_fence(__ATOMIC_SEQ_CST);")
     }
 
@@ -197,7 +197,7 @@ fn extremum(atomic: Atomic) -> Option<Op> {
     }
 }
 
-/// What is done to memory of a block: nobody but its worker sees it.
+/// Returns the body of an atomic operation on shared memory, which only the block's worker accesses.
 fn shared_body(atomic: Atomic) -> String {
     let Atomic { op, ty, .. } = atomic;
     let bits = atomic.bits();
@@ -228,7 +228,7 @@ fn shared_body(atomic: Atomic) -> String {
     format!("{ty} old = *p; *p = {changed}; return old;")
 }
 
-/// What is done to memory of the device. Nothing is said about other memory, but by a load and a store.
+/// Returns the body of an atomic operation on global memory. Only an ordered load or store orders other memory.
 fn global_body(atomic: Atomic) -> String {
     let ty = C.register(atomic.ty);
     let relaxed = "__ATOMIC_RELAXED";

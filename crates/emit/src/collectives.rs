@@ -1,8 +1,8 @@
-//! What the lanes of a warp do together: shuffles and votes.
+//! Warp collectives: shuffles and votes.
 //!
-//! Where threads have warps, a collective is one instruction. Elsewhere it is imitated: by memory of the block, into
+//! Where threads have warps, a collective is one instruction. Elsewhere it is emulated: through shared memory, into
 //! which every thread puts its value and from which it takes another's, with a barrier after each; or, where one
-//! worker runs all threads, by the array that holds a value's lanes.
+//! worker runs all threads, through the array that holds a value's lanes.
 
 use pumice_program::{CollectiveOp, LaneStep, Operand, Var, WARP};
 use pumice_scalar::ScalarType;
@@ -15,16 +15,16 @@ use crate::writer::Writer;
 /// Memory through which the threads of a block exchange values, where they have no warps.
 #[derive(Clone, Debug)]
 pub(crate) struct Exchange {
-    /// What it is called: a cell of 8 bytes for each thread.
+    /// Name of the array: a cell of 8 bytes for each thread.
     pub(crate) cells: String,
-    /// How many cells there are: whole warps.
+    /// Number of cells: whole warps.
     pub(crate) count: u32,
     /// The name of the thread's number.
     pub(crate) thread: String,
 }
 
 impl Exchange {
-    /// The bytes of all cells.
+    /// Returns the bytes of all cells.
     pub(crate) fn bytes(&self) -> u32 {
         8 * self.count
     }
@@ -74,7 +74,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What a lane contributes to a vote. One whose predicate is false does not change the result.
+    /// Returns the contribution of a lane to a vote. A lane whose predicate is false does not change the result.
     fn vote(&mut self, op: CollectiveOp, condition: Operand) -> Expression {
         let condition = self.value(condition);
         match &self.predication.predicate {
@@ -198,8 +198,8 @@ impl Writer<'_> {
         all
     }
 
-    /// Writes a collective that the lanes of a strip do. It ends a piece, and is one itself: who takes a value must
-    /// find it, and nobody may change it before all have taken theirs.
+    /// Writes a collective of the lanes of a strip. It ends a piece, and is one itself: each lane's value must be there before
+    /// another lane takes it, and must not change before all have taken theirs.
     pub(crate) fn lane_collective(
         &mut self,
         var: Var,

@@ -1,4 +1,4 @@
-//! What the dialects do differently. The writer asks a [`Language`] and never which one it is; a language writes
+//! Differences between the dialects. The writer asks a [`Language`] and never which one it is; a language writes
 //! pieces of text and knows nothing of the program as a whole.
 
 use pumice_program::{Access, Capabilities, CollectiveOp, Scope, Warps};
@@ -16,53 +16,53 @@ const LINE: usize = 100;
 /// One argument of the entry point.
 #[derive(Clone, Debug)]
 pub(crate) struct Argument {
-    /// What it is called in the text.
+    /// Name in the text.
     pub(crate) name: String,
     /// The type of the value, or of the memory's elements.
     pub(crate) ty: ScalarType,
-    /// What may be done with the memory; `None` for a scalar.
+    /// Allowed accesses to the memory; `None` for a scalar.
     pub(crate) access: Option<Access>,
-    /// Whether nobody else writes the memory in between, as far as this text can tell.
+    /// Whether the memory is not written by others in between, as far as this text can tell.
     pub(crate) alone: bool,
 }
 
 /// An array that each thread has for itself.
 #[derive(Clone, Debug)]
 pub(crate) struct PrivateArray {
-    /// What it is called in the text.
+    /// Name in the text.
     pub(crate) name: String,
     /// The type of its elements.
     pub(crate) ty: ScalarType,
-    /// How many elements each thread has.
+    /// Number of elements per thread.
     pub(crate) length: u32,
 }
 
 /// An array that the threads of a block share.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedArray {
-    /// What it is called in the text.
+    /// Name in the text.
     pub(crate) name: String,
     /// The type of its elements.
     pub(crate) ty: ScalarType,
-    /// How many elements.
+    /// Number of elements.
     pub(crate) length: u32,
-    /// Its first byte, where all shared memory is one array. Memory of which no two parts are needed at once may
+    /// Offset of its first byte, where all shared memory is one array. Arrays that are never live at once may
     /// overlap.
     pub(crate) offset: u32,
 }
 
-/// What a program that can be stopped is stopped by.
+/// Names that a program needs to be stopped.
 #[derive(Clone, Debug)]
 pub(crate) struct Stop {
     /// The name of the stop record.
     pub(crate) record: String,
     /// The name of the time at which to stop, where the device has a clock.
     pub(crate) end: String,
-    /// The name of what the threads of a block agree through, where they need memory for that.
+    /// The name of the memory through which the threads of a block agree, where they need some.
     pub(crate) agreed: String,
 }
 
-/// The outside of a kernel.
+/// Interface of a kernel: its entry point, arguments and memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Kernel {
     /// The entry point's name.
@@ -73,15 +73,15 @@ pub(crate) struct Kernel {
     pub(crate) shared: Vec<SharedArray>,
     /// The bytes of all of it.
     pub(crate) shared_bytes: u32,
-    /// Whether its size is said at the launch, because it is larger than the text may say.
+    /// Whether its size is given at the launch, because it is larger than the text may declare.
     pub(crate) shared_is_dynamic: bool,
     /// The threads' own memory.
     pub(crate) private: Vec<PrivateArray>,
     /// Memory for the exchange of values, where threads have no warps.
     pub(crate) exchange: Option<Exchange>,
-    /// What all of it together is called.
+    /// Name of all shared memory together.
     pub(crate) arena: String,
-    /// What it is stopped by, if it can be.
+    /// Names that it needs to be stopped, if it can be.
     pub(crate) stop: Option<Stop>,
     /// Threads of a block.
     pub(crate) threads: u32,
@@ -98,7 +98,7 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// The parameters of the entry point: on one line if they fit, else one a line.
+    /// Returns the parameters of the entry point: on one line if they fit, else one per line.
     pub(crate) fn parameters(&self, parameter: impl Fn(&Argument) -> String) -> String {
         let parameters: Vec<String> = self.arguments.iter().map(parameter).collect();
         let line = parameters.join(", ");
@@ -110,7 +110,7 @@ impl Kernel {
     }
 }
 
-/// How an operation on floats is written.
+/// Implementation of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Function {
     /// A call of a function that the dialect has.
@@ -119,7 +119,7 @@ pub(crate) enum Function {
     Helper,
 }
 
-/// The name that C's library, and with it every dialect, has for an operation on floats.
+/// Returns the name that C's library, and with it every dialect, has for an operation on floats.
 pub(crate) fn function_name(op: Op) -> &'static str {
     match op {
         Op::Abs => "fabs",
@@ -134,16 +134,16 @@ pub(crate) fn function_name(op: Op) -> &'static str {
     }
 }
 
-/// How a block-level parallel loop is written.
+/// Implementation of a block-level parallel loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Threads {
     /// One worker runs all threads of a block: a loop, in lanes where the body loops itself.
     Lanes,
     /// Every thread runs the text.
     Numbered {
-        /// What gives the thread's number.
+        /// Expression of the thread's number.
         thread: &'static str,
-        /// Whether the threads of a warp wait for and exchange values with each other, whatever the others do. If not,
+        /// Whether the threads of a warp wait for and exchange values with each other, independently of other warps. If not,
         /// the block does so in their place.
         warps: bool,
     },
@@ -222,15 +222,15 @@ pub(crate) fn is_packed(ty: ScalarType, count: usize) -> bool {
 
 /// A C-family dialect.
 pub(crate) trait Language {
-    /// What can be said in it. Programs are legalised for that before they are written.
+    /// Returns the capabilities of the dialect. Programs are legalised for them before they are written.
     fn capabilities(&self) -> Capabilities;
 
-    /// The type of a value in a register. A truth value is an integer or a `bool`, but always 0 or 1.
+    /// Returns the type of a value in a register. A truth value is an integer or a `bool`, but always 0 or 1.
     fn register(&self, ty: ScalarType) -> &'static str {
         scalar_type(ty)
     }
 
-    /// The type of an element in memory.
+    /// Returns the type of an element in memory.
     fn element(&self, ty: ScalarType) -> &'static str {
         match ty {
             ScalarType::Bool => "unsigned char",
@@ -238,19 +238,19 @@ pub(crate) trait Language {
         }
     }
 
-    /// What stands before everything: pragmas and types.
+    /// Writes the text before everything else: pragmas and types.
     fn preamble(&self, kernels: &[&Kernel], options: &EmitOptions, text: &mut Text);
 
-    /// What stands before a helper function's type.
+    /// Returns the text before a helper function's type.
     fn helper(&self) -> &'static str;
 
-    /// What stands before all helper functions, where so many calls are of mathematical ones.
+    /// Writes the text before all helper functions, given the number of calls of mathematical ones.
     fn before_helpers(&self, _function_calls: usize, _text: &mut Text) {}
 
     /// Opens the entry point and binds its arguments.
     fn open(&self, kernel: &Kernel, text: &mut Text);
 
-    /// Whether the text itself goes on to the last block.
+    /// Whether the text loops up to the last block; otherwise the caller gives the blocks.
     fn loops_over_all_blocks(&self) -> bool {
         true
     }
@@ -265,110 +265,110 @@ pub(crate) trait Language {
         false
     }
 
-    /// Whether the threads of a warp do things together by instructions of their own.
+    /// Whether warp collectives are instructions of the device.
     fn has_warps(&self) -> bool {
         self.capabilities().warps == Warps::Native
     }
 
-    /// How a block's threads are made.
+    /// Returns the implementation of a block's threads.
     fn threads(&self) -> Threads;
 
-    /// What makes the threads of a block wait for each other, if anything need be done.
+    /// Returns the statement of a barrier of the block, if one is needed.
     fn barrier(&self) -> Option<&'static str>;
 
-    /// The same for the lanes of a warp; for the block, where they cannot wait by themselves.
+    /// Returns the same for the lanes of a warp; for the block, where they cannot wait by themselves.
     fn warp_barrier(&self) -> Option<&'static str> {
         self.barrier()
     }
 
-    /// What stands after a branch in which the threads of a block waited for each other, if anything need be said.
+    /// Returns the statement after a branch with a barrier of the block inside, if one is needed.
     fn barrier_after_branch(&self) -> Option<&'static str> {
         None
     }
 
-    /// Whether a plain load may find what memory held before a fence of the grid: then loads say that others write it.
+    /// Whether a plain load after a fence of the grid may be stale: then loads state that other threads write the memory.
     fn loads_are_stale(&self) -> bool {
         false
     }
 
-    /// What orders a thread's writes, if anything need be done.
+    /// Returns the statement of a fence, which orders a thread's writes, if one is needed.
     fn fence(&self, scope: Scope) -> Option<&'static str>;
 
-    /// The function that does a shuffle, where warps are: of the lanes that take part, the value, and the distance.
+    /// Returns the function of a shuffle, where warps are: of the lanes that take part, the value, and the distance.
     fn shuffle(&self, _op: CollectiveOp) -> &'static str {
         ""
     }
 
-    /// The function that takes a vote, where warps are: of the lanes that take part, and the condition.
+    /// Returns the function of a vote, where warps are: of the lanes that take part, and the condition.
     fn vote(&self, _op: CollectiveOp) -> &'static str {
         ""
     }
 
-    /// How something is done atomically.
+    /// Returns the implementation of an atomic operation.
     fn atomic(&self, _atomic: Atomic) -> Function {
         Function::Helper
     }
 
-    /// The body of an atomic operation's helper: of the address `p`, the value `v`, and what is `expected`.
+    /// Returns the body of an atomic operation's helper: of the address `p`, the value `v`, and what is `expected`.
     fn atomic_body(&self, atomic: Atomic) -> String;
 
-    /// The helper that this body calls, if it calls one.
+    /// Returns the helper that this body calls, if it calls one.
     fn atomic_needs(&self, _atomic: Atomic) -> Option<Helper> {
         None
     }
 
-    /// The declaration of memory that each thread has for itself.
+    /// Returns the declaration of memory that each thread has for itself.
     fn private(&self, array: &PrivateArray, _threads: u32) -> String {
         format!("{} {}[{}];", self.element(array.ty), array.name, array.length)
     }
 
-    /// What makes the compiler do a few rounds at a time of the loop that follows, whose number of rounds nobody knows, where
-    /// it would not by itself.
+    /// Returns the text that makes the compiler unroll the loop that follows by a few rounds, for a loop whose number of rounds is not
+    /// known and that it would not unroll by itself.
     fn unroll_some(&self) -> Option<&'static str> {
         None
     }
 
-    /// What makes the compiler unroll the loop that follows, if anything need be said.
+    /// Returns the text that makes the compiler unroll the loop that follows, if it is needed.
     fn unroll(&self) -> Option<&'static str> {
         None
     }
 
-    /// The most bytes of shared memory that the text may declare; larger memory is sized by the launch.
+    /// Returns the most bytes of shared memory that the text may declare; larger memory is sized by the launch.
     fn static_shared_bytes(&self) -> u32 {
         u32::MAX
     }
 
-    /// The space of a pointer, where pointers have one: `__global ` or nothing.
+    /// Returns the space of a pointer, where pointers have one: `__global ` or nothing.
     fn space(&self, shared: bool) -> &'static str;
 
-    /// The type of a vector of `count` elements, if one access of that size exists.
+    /// Returns the type of a vector of `count` elements, if one access of that size exists.
     fn vector(&self, ty: ScalarType, count: usize) -> Option<String>;
 
-    /// A vector made of values.
+    /// Returns a vector made of values.
     fn make_vector(&self, vector: &str, values: &[String]) -> String;
 
-    /// How a mathematical operation on floats is written.
+    /// Returns the implementation of a mathematical operation on floats.
     fn function(&self, op: Op, ty: ScalarType, options: &EmitOptions) -> Function;
 
-    /// The body of the helper that makes an `f32` of the bits `a` of a float of 16 bits (`widens`), or the other way round, if
+    /// Returns the body of the helper that converts the bits `a` of a float of 16 bits to an `f32` (`widens`), or the other way round, if
     /// the device has an instruction for it.
     fn half_body(&self, _ty: ScalarType, _widens: bool) -> Option<String> {
         None
     }
 
-    /// The body of the helper for an operation on floats `a` and `b`, where [`Language::function`] asks for one that the
+    /// Returns the body of the helper for an operation on floats `a` and `b`, where [`Language::function`] asks for one that the
     /// library does not have.
     fn float_body(&self, _op: Op, _ty: ScalarType) -> String {
         String::new()
     }
 
-    /// The function that gives the same bits as another type, if there is one.
+    /// Returns the function that reinterprets the bits as another type, if there is one.
     fn bitcast(&self, to: ScalarType, from: ScalarType) -> Option<&'static str>;
 
-    /// The number of one bits (or of leading zero bits, for a value that is not zero) of the unsigned `value`.
+    /// Returns the number of one bits (or of leading zero bits, for a value that is not zero) of the unsigned `value`.
     fn count_bits(&self, op: Op, ty: ScalarType, value: &str) -> String;
 
-    /// A float as an integer, where every value that does not fit is caught already.
+    /// Returns a float converted to an integer, where every value that does not fit is caught already.
     fn truncate(&self, to: ScalarType, _from: ScalarType, value: &str) -> String {
         format!("({}){value}", self.register(to))
     }
@@ -383,20 +383,20 @@ pub(crate) trait Language {
         false
     }
 
-    /// The functions of the prelude that are written in the dialect itself.
+    /// Returns the functions of the prelude that are written in the dialect itself.
     fn library(&self) -> Option<&'static Library> {
         None
     }
 
-    /// Whether to stop, as a condition of one thread.
+    /// Returns the condition under which one thread stops.
     fn is_stopped(&self, stop: &Stop) -> String;
 
-    /// The same for threads that must agree, all of which come here: those of a warp, whose lanes are a mask, or of the
+    /// Returns the same for threads that must agree, all of which come here: those of a warp, whose lanes are a mask, or of the
     /// block. Statements, if some come first, and the condition.
     fn are_stopped(&self, stop: &Stop, _members: Option<&str>) -> (Vec<String>, String) {
         (Vec::new(), self.is_stopped(stop))
     }
 
-    /// The statement in the helper that keeps the first failure.
+    /// Returns the statement in the helper that keeps the first failure.
     fn keep_failure(&self) -> &'static str;
 }

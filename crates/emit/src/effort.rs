@@ -1,4 +1,4 @@
-//! How hard a compiler should try to optimise a program, decided by the program's size.
+//! Optimisation effort for a program's compiler, decided by the program's size.
 //!
 //! Compilers take time that grows with the square of a function's length when they optimise it: gcc at `-O3` takes minutes
 //! for a polynomial of 5,000 terms. One function decides for all dialects; it looks at the program alone, so that the
@@ -8,13 +8,13 @@ use pumice_program::{Program, Stmt};
 
 use crate::Dialect;
 
-/// How hard a compiler should try to optimise a program.
+/// Optimisation effort for a program's compiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Effort {
-    /// As hard as it can: for every kernel of usual size.
+    /// All optimisations: for every kernel of usual size.
     #[default]
     Full,
-    /// Registers are allocated and simple things are folded, and loops are left as they are.
+    /// Registers are allocated and simple expressions are folded, and loops are left as they are.
     Reduced,
     /// The text is translated as it stands.
     None,

@@ -12,7 +12,7 @@ use crate::writer::Writer;
 /// Integers up to here are doubles too.
 const EXACT_IN_DOUBLES: i128 = 1 << 53;
 
-/// How tightly an expression binds.
+/// Precedence of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Binding {
     Conditional,
@@ -33,16 +33,16 @@ pub(crate) enum Binding {
 pub(crate) struct Expression {
     /// The text.
     pub(crate) text: String,
-    /// How tightly it binds.
+    /// Precedence.
     pub(crate) binding: Binding,
-    /// How many operations it does.
+    /// Number of operations.
     pub(crate) size: u32,
     /// The variables that it reads.
     pub(crate) reads: Vec<Var>,
 }
 
 impl Expression {
-    /// Something that needs no parentheses.
+    /// Creates an expression that needs no parentheses.
     pub(crate) fn atom(text: impl Into<String>) -> Expression {
         Expression { text: text.into(), binding: Binding::Atom, size: 0, reads: vec![] }
     }
@@ -102,7 +102,7 @@ impl Writer<'_> {
         Expression { binding, ..Expression::atom(text) }
     }
 
-    /// What an operation computes.
+    /// Returns the expression of an operation.
     pub(crate) fn operation(&mut self, var: Var, op: Op, operands: &[Operand]) -> Expression {
         let ty = self.program.var_type(var);
         let constants: Vec<Constant> = operands

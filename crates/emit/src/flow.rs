@@ -26,7 +26,7 @@ fn is_short(lists: [&[Stmt]; 2]) -> bool {
 struct ConstantBound {
     count: Operand,
     bound: Operand,
-    /// What else the condition asks.
+    /// Rest of the condition.
     others: Operand,
     /// The statements of the header that count. After the test compilers know them as what counts rounds.
     counts: Range<usize>,
@@ -142,7 +142,7 @@ impl Writer<'_> {
         self.assign_at_once(next, None);
     }
 
-    /// Assigns all values at once: in an order in which nobody reads what was just overwritten, through temporaries
+    /// Assigns all values at once: in an order in which no assignment reads what was just overwritten, through temporaries
     /// where there is no such order. With a mask, values change only where it holds.
     pub(crate) fn assign_at_once(&mut self, mut assignments: Vec<(Var, Expression)>, mask: Option<&str>) {
         assignments.retain(|(var, value)| value.text != self.place(*var));

@@ -52,7 +52,7 @@ pub(crate) enum Helper {
     Fail,
     /// The votes of a warp's lanes as bits, from memory that has a cell for each.
     Ballot,
-    /// An operation on an element of memory that nobody sees half done.
+    /// An atomic operation on an element of memory.
     Atomic(Atomic),
     /// A section of the dialect's library that others build on.
     Section(&'static str),
@@ -269,7 +269,7 @@ fn correction(ty: ScalarType) -> Vec<String> {
     ]
 }
 
-/// What an operation does.
+/// Returns the body of an operation's helper.
 fn operation_body(op: Op, ty: ScalarType, language: &dyn Language) -> String {
     if ty.is_float() {
         return language.float_body(op, ty);

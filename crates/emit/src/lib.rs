@@ -80,10 +80,10 @@ impl fmt::Display for Dialect {
     }
 }
 
-/// What the user may choose about emission.
+/// Options of emission that the user may choose.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct EmitOptions {
-    /// Let go of IEEE: contraction, reassociation and approximate functions are welcome.
+    /// Allows deviations from IEEE 754: contraction, reassociation and approximate functions.
     pub fast_math: bool,
 }
 
@@ -94,9 +94,9 @@ pub struct Source {
     pub text: Arc<str>,
     /// The name of the entry point in it: the program's name, unless that is a word of the dialect.
     pub entry: String,
-    /// What it is written in.
+    /// Dialect of the text.
     pub dialect: Dialect,
-    /// How hard its compiler should try.
+    /// Optimisation effort for its compiler.
     pub effort: Effort,
     /// Whether threads wait for each other on both sides of a branch or in a `while` loop, which some compilers do not optimise
     /// rightly.
@@ -105,16 +105,16 @@ pub struct Source {
     pub threads: u32,
     /// Bytes of memory that the threads of a block share, in all.
     pub shared_bytes: u32,
-    /// How many of them the launch must ask for, because the text does not: none, or all.
+    /// Bytes of these that the launch must request, because the text does not declare them: none, or all.
     pub dynamic_shared: u32,
 }
 
-/// Why a program cannot be emitted.
+/// Error of emission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EmitError {
     /// Its shared memory does not fit anywhere.
     Memory(MemoryError),
-    /// The dialect has no way to say something.
+    /// The program needs something that the dialect cannot express.
     Unsupported(Unsupported),
 }
 
@@ -180,8 +180,8 @@ fn layout(program: &Verified) -> Result<pumice_program::Layout, EmitError> {
     pumice_program::plan(program, u32::MAX).map_err(EmitError::Memory)
 }
 
-/// Bytes of shared memory that a launch must ask for, as [`Source::dynamic_shared`] says: for who has a program's binary
-/// and not its source.
+/// Returns the bytes of shared memory that a launch must request, as [`Source::dynamic_shared`] says: for callers that have a program's
+/// binary and not its source.
 pub fn dynamic_shared(program: &Verified, dialect: Dialect) -> Result<u32, EmitError> {
     let bytes = layout(&*legal(program, dialect)?)?.bytes;
     Ok(if bytes > language(dialect).static_shared_bytes() { bytes } else { 0 })

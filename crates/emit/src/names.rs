@@ -1,6 +1,6 @@
 //! Names for values, memories and the writer's own variables: identifiers of every dialect, each given once.
 //!
-//! What one dialect reserves is avoided in all of them, so that a program reads the same in each.
+//! Words that one dialect reserves are avoided in all of them, so that a program reads the same in each.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -50,7 +50,7 @@ static WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| RESERVED.split_
 /// of files and folders of a kernel's, and numbers may be put behind one.
 const LONGEST: usize = 100;
 
-/// How much of a longer name stays readable, before its hash.
+/// Length of the readable part of a longer name, before its hash.
 const READABLE: usize = 80;
 
 /// Hands out names.
@@ -62,7 +62,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// A name that nobody has, as close to `hint` as may be.
+    /// Returns a name that is not taken yet, as close to `hint` as may be.
     pub(crate) fn fresh(&mut self, hint: &str) -> String {
         let base = identifier(hint);
         let mut name = base.clone();

@@ -64,7 +64,7 @@ impl Text {
         }
     }
 
-    /// What has been written.
+    /// Returns the text written so far.
     pub(crate) fn as_str(&self) -> &str {
         &self.buffer
     }

@@ -11,10 +11,10 @@ use crate::dialect::Threads;
 use crate::expression::Binding;
 use crate::writer::Writer;
 
-/// What is known of threads whose predicate is false.
+/// Predication of a parallel loop, in which threads without an index run along.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Predication {
-    /// Whether a thread has an index: a name, where some may have none.
+    /// Predicate of the threads that have an index: a name, where some may have none.
     pub(crate) predicate: Option<String>,
     /// The values that can differ from thread to thread.
     divergence: Divergence,
@@ -155,10 +155,10 @@ impl Writer<'_> {
         }
     }
 
-    /// What must hold for a thread to touch memory in a statement that defines these values: nothing, or a condition.
+    /// Returns the condition under which a thread may access memory in a statement that defines these values, if there is one.
     pub(crate) fn guard_of(&self, defines: &[Var]) -> Option<String> {
         match &self.predication.predicate {
-            // Values that are the same for all threads are so for those whose predicate is false too: what all do together
+            // Values that are the same for all threads are the same where the predicate is false too: what all do together
             // may depend on them.
             Some(_) if !defines.is_empty() && !self.any_varies(defines) => None,
             Some(active) => Some(active.clone()),

@@ -114,7 +114,7 @@ pub(crate) fn unite(pieces: &[Piece], language: &dyn Language, options: &EmitOpt
 }
 
 impl Piece {
-    /// What there is to know of the program, with the text that it stands in.
+    /// Returns the source of the program, with the text that contains it.
     pub(crate) fn source(self, text: Arc<str>, dialect: Dialect) -> Source {
         let Piece { kernel, effort, waits_conditionally, .. } = self;
         let exchanged = kernel.exchange.as_ref().map_or(0, Exchange::bytes);
@@ -132,7 +132,7 @@ impl Piece {
 }
 
 impl Writer<'_> {
-    /// What threads without warps need to do something together.
+    /// Returns the memory that threads without warps need for collectives, if the program has any.
     fn exchange(&mut self) -> Option<Exchange> {
         let joint = self.program.body.iter().any(Stmt::is_warp_collective);
         let Threads::Numbered { warps: false, .. } = self.language.threads() else { return None };

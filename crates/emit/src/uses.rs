@@ -1,19 +1,19 @@
-//! Where values are used: what is dead, and what may be written into its only user. Reads the program, changes
+//! Uses of values: which values are dead, and which may be written into their only user. Reads the program, changes
 //! nothing.
 
 use pumice_program::{Operand, Program, Stmt, Var};
 
-/// How a value is used.
+/// Uses of a value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Use {
-    /// How many operands read it.
+    /// Number of operands that read it.
     pub(crate) count: u32,
     /// Whether its only reader stands in the same list of statements and is evaluated exactly once each time that
     /// the definition is.
     pub(crate) inlinable: bool,
 }
 
-/// The uses of every value. The number of blocks counts as one where the text loops over all blocks.
+/// Returns the uses of every value. The number of blocks counts as one where the text loops over all blocks.
 pub(crate) fn uses(program: &Program, counts_blocks: bool) -> Vec<Use> {
     let mut walk = Walk {
         uses: vec![Use::default(); program.vars.len()],

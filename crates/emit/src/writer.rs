@@ -1,5 +1,5 @@
 //! The walk through a program that writes it down. Everything here holds for all dialects: names, values written into
-//! their only user, statements. What a dialect does differently it is asked for ([`Language`]); how
+//! their only user, statements. The writer asks [`Language`] for what a dialect does differently; how
 //! threads run is in [`crate::threads`] for GPUs and in [`crate::lanes`] for CPUs.
 
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ use crate::text::Text;
 use crate::threads::{Predication, waits};
 use crate::uses::Use;
 
-/// A value written into its user does at most so many operations: enough for a formula, little enough for a line.
+/// Maximum number of operations of a value that is written into its user: enough for a formula, little enough for a line.
 const INLINE_SIZE: u32 = 6;
 const INLINE_LENGTH: usize = 72;
 
@@ -27,38 +27,38 @@ pub(crate) struct Writer<'a> {
     pub(crate) program: &'a Program,
     pub(crate) language: &'a dyn Language,
     pub(crate) options: &'a EmitOptions,
-    /// What is known of the values of integers.
+    /// Ranges of the values of integers.
     pub(crate) intervals: Intervals,
     pub(crate) uses: Vec<Use>,
     pub(crate) names: Names,
-    /// What each value is called.
+    /// Names of the values.
     pub(crate) vars: Vec<String>,
-    /// What each memory is called.
+    /// Names of the memories.
     pub(crate) memories: Vec<String>,
     /// The values that are written where they are used.
     pub(crate) inlined: Vec<Option<Expression>>,
-    /// What all shared memory together is called.
+    /// Name of all shared memory together.
     pub(crate) arena: String,
     pub(crate) helpers: BTreeSet<Helper>,
-    /// How often a mathematical function of the prelude is called.
+    /// Number of calls of mathematical functions of the prelude.
     pub(crate) function_calls: usize,
-    /// What has been written so far.
+    /// Text written so far.
     pub(crate) text: Text,
     /// Whether this is inside a parallel loop.
     pub(crate) in_threads: bool,
     /// Whether this is inside a loop over warps.
     pub(crate) in_warps: bool,
-    /// What the program is stopped by, if it can be.
+    /// Names that the program needs to be stopped, if it can be.
     pub(crate) stop: Option<Stop>,
-    /// What is known of threads whose predicate is false, where every thread runs the text.
+    /// Predication of threads, where every thread runs the text.
     pub(crate) predication: Predication,
     /// The lanes of a thread's warp that exist: a mask.
     pub(crate) members: String,
     /// Memory for the exchange of values, where threads have no warps and need some.
     pub(crate) exchange: Option<Exchange>,
-    /// How the threads of the parallel loop at hand run together, where one worker runs them.
+    /// State of the current strip, where one worker runs the threads.
     pub(crate) lanes: Lanes,
-    /// Where the thread at hand finds its part of private memory, where one worker runs them.
+    /// Position of the current thread's private memory, where one worker runs the threads.
     pub(crate) cell: Cell,
     /// Whether some parallel loop ran in lanes.
     pub(crate) uses_lanes: bool,
@@ -84,17 +84,17 @@ fn plain(character: char) -> char {
 }
 
 impl Writer<'_> {
-    /// What a value is called.
+    /// Returns the name of a value.
     pub(crate) fn name(&self, var: Var) -> &str {
         &self.vars[var.0 as usize]
     }
 
-    /// The type of a value in a register.
+    /// Returns the type of a value in a register.
     pub(crate) fn register(&self, var: Var) -> &'static str {
         self.language.register(self.program.var_type(var))
     }
 
-    /// An operand as an expression.
+    /// Returns an operand as an expression.
     pub(crate) fn value(&mut self, operand: Operand) -> Expression {
         match operand {
             Operand::Constant(constant) => self.constant(constant, false),
@@ -105,7 +105,7 @@ impl Writer<'_> {
         }
     }
 
-    /// An operand as an expression that has its type, whatever it is combined with.
+    /// Returns an operand as an expression that has its type, whatever it is combined with.
     pub(crate) fn typed_value(&mut self, operand: Operand) -> Expression {
         match operand {
             Operand::Constant(constant) => self.constant(constant, true),
@@ -113,17 +113,17 @@ impl Writer<'_> {
         }
     }
 
-    /// Nothing, of a type.
+    /// Returns zero of a type.
     pub(crate) fn zero(&mut self, ty: ScalarType) -> Expression {
         self.constant(Constant::zero(ty), false)
     }
 
-    /// Where a value lives: its name, or its lane of an array.
+    /// Returns the place of a value: its name, or its lane of an array.
     pub(crate) fn place(&mut self, var: Var) -> String {
         self.lane_place(var)
     }
 
-    /// The text that statements are added to.
+    /// Returns the text that statements are added to.
     pub(crate) fn sink(&mut self) -> &mut Text {
         match self.lanes.sink() {
             Some(text) => text,

@@ -10,7 +10,7 @@ use pumice_emit::{Dialect, EmitOptions, emit};
 use pumice_program::Verified;
 use pumice_scalar::{Constant, Op, ScalarType};
 
-/// How far a float is from the exact result, in units of the last place of floats around that.
+/// Returns the error of a float relative to the exact result, in units of the last place of floats around that.
 fn error(found: f32, exact: f64) -> f64 {
     let nearest = exact as f32;
     if exact.is_nan() || found.is_nan() {
@@ -193,7 +193,7 @@ fn fast_functions_of_doubles_are_near() {
     }
 }
 
-/// How many loops gcc says that it has vectorised.
+/// Returns the number of loops that gcc reports as vectorised.
 fn vectorised_loops(program: &Verified) -> usize {
     let options = EmitOptions::default();
     let source = emit(program, Dialect::C, &options).unwrap();

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use pumice_emit::{Dialect, EmitOptions, emit};
 use pumice_program::{Program, Stmt, verify};
 
-/// Words that are taken in one dialect or another, or would be if nobody looked.
+/// Words that are taken in one dialect or another, or would be if the emitter did not avoid them.
 const WORDS: &str = "
     kernel global local constant private half float4 uint2 threadIdx blockIdx gridDim get_global_id barrier
     int double float long short signed unsigned bool true false class new delete template this operator namespace

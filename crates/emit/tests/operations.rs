@@ -56,7 +56,7 @@ fn edges(ty: ScalarType) -> Vec<Constant> {
     }
 }
 
-/// What an operation is tried on: the operands' types, and the result's.
+/// Returns the signatures to test: the operation, the result's type, and the operands' types.
 fn signatures(from: ScalarType) -> Vec<(Op, ScalarType, Vec<ScalarType>)> {
     let mut all = Vec::new();
     for &op in Op::ALL {

@@ -1,4 +1,4 @@
-//! What programs look like in every dialect. The texts are in `snapshots/`, for people to read when they change.
+//! Snapshots of programs in every dialect. The texts are in `snapshots/`, for people to read when they change.
 
 mod common;
 

@@ -343,7 +343,7 @@ impl<T: AtomicElt> Mutable<T> {
         Exp::from_term(self.update_column(AtomicOp::Load(Order::Ordered), 0, place, index.into(), &[]))
     }
 
-    /// Writes a flag: what this thread wrote before can be read by who sees it with [`Mutable::acquire`].
+    /// Writes a flag: what this thread wrote before can be read by a thread that sees it with [`Mutable::acquire`].
     ///
     /// ```
     /// use pumice::kernel::{Block, Ix, Mutable, Pull, preview, replicate};

@@ -1,8 +1,8 @@
-//! What the parameters of a kernel's program stand for, and how a launcher makes launch arguments of that.
+//! Bindings of the parameters of a kernel's program, from which a launcher makes launch arguments.
 
 use pumice_scalar::Constant;
 
-/// What a parameter of the program stands for, in the order of the program's parameters.
+/// Meaning of a parameter of the program. Bindings are in the order of the program's parameters.
 ///
 /// ```
 /// use pumice::kernel::{Binding, Grid, Ix, Pull, define};
@@ -36,7 +36,7 @@ pub enum Binding {
         /// The column.
         column: usize,
     },
-    /// Where failures are recorded.
+    /// The failure record.
     Failure,
     /// The number that codes of failures start from.
     FailureBase,
@@ -44,10 +44,10 @@ pub enum Binding {
     Value(Constant),
 }
 
-/// Has the memory and the values of a launch, in whatever form it launches kernels with. A method returns nothing where
+/// Provides the memory and the values of a launch, in whatever form it launches kernels with. A method returns nothing where
 /// the launch has no such thing.
 pub trait Launcher {
-    /// What a parameter of the program is given.
+    /// Launch argument for a parameter of the program.
     type Argument;
 
     /// Returns a column of the array that is this parameter of the function.

@@ -13,10 +13,10 @@ use std::collections::HashMap;
 /// No array has more elements than this, so sums of a few lengths do not wrap.
 pub(crate) const MOST_ELEMENTS: i64 = i64::MAX / 16;
 
-/// How many operations one looks down.
+/// Maximum depth of operations that the search looks at.
 const MAX_DEPTH: usize = 16;
 
-/// Between which values an index or a length plainly is, wherever it can be used.
+/// Returns bounds of an index or a length that are plain to see, and hold wherever it can be used.
 pub(crate) fn bounds(value: Ix) -> Interval {
     if let Some(known) = value.term().integer() {
         return (known.into(), known.into());
@@ -33,7 +33,7 @@ pub(crate) fn bounds(value: Ix) -> Interval {
 
 struct Search<'a> {
     nodes: &'a [Node],
-    /// What is known of the program's variables.
+    /// Known ranges of the program's variables.
     ranges: &'a Ranges,
     found: HashMap<Id, Interval>,
 }

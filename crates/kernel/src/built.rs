@@ -12,11 +12,11 @@ use pumice_scalar::{Constant, Place, Site, Term};
 pub struct BuiltKernel {
     /// The program.
     pub program: Program,
-    /// Where its failures come from: a [`pumice_program::Stmt::Fail`]'s site is an index into these.
+    /// Sites of its failures: a [`pumice_program::Stmt::Fail`]'s site is an index into these.
     pub sites: Vec<Site>,
-    /// What must hold of the arguments of a launch; see [`BuiltKernel::check_launch`].
+    /// Conditions on the arguments of a launch; see [`BuiltKernel::check_launch`].
     pub(crate) requirements: Vec<Requirement>,
-    /// Where the user asked for the kernel.
+    /// Source location where the user asked for the kernel.
     pub(crate) place: Place,
 }
 
@@ -24,14 +24,14 @@ pub struct BuiltKernel {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Requirement {
     pub holds: Operand,
-    /// Where the user wrote what requires it, and the numbers that its message is about.
+    /// Source location and kind of what requires it; the message is about the two numbers that follow.
     pub site: Site,
     pub index: Operand,
     pub bound: Operand,
 }
 
 impl BuiltKernel {
-    /// An error that concerns the kernel as a whole.
+    /// Creates an error that concerns the kernel as a whole.
     pub(crate) fn error(&self, message: impl std::fmt::Display) -> BuildError {
         BuildError::new(message).or_at(self.place)
     }

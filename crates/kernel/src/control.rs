@@ -1,6 +1,6 @@
 //! Loops and conditions in a kernel: what is not unrolled while it is built.
 //!
-//! The `seq_` functions run in one thread (or, where a block or warp as a whole is at work, in all of its threads alike).
+//! The `seq_` functions run in one thread (or, where the execution scope is a block or a warp, in all of its threads alike).
 //! `while_` and `power` repeat a step on an array at a level, through the level's memory.
 
 use crate::builder::{named, with};

@@ -1,8 +1,8 @@
 //! From a function in the kernel language to a kernel with a typed interface.
 //!
-//! What a kernel takes is what its function takes: arrays ([`Pull`]), scalars ([`Exp`]) and memory that changes
-//! ([`Mutable`]). What it gives is a push array at the grid, or nothing where it only changes memory. This file knows what
-//! the parameters of the program stand for; where their values come from is for who launches it.
+//! A kernel takes what its function takes: arrays ([`Pull`]), scalars ([`Exp`]) and memory that changes
+//! ([`Mutable`]). It gives a push array at the grid, or nothing where it only changes memory. This file knows what
+//! the parameters of the program stand for; the launcher binds their values (see `binding.rs`).
 
 use crate::binding::Binding;
 use crate::builder::{build, known_length_parameter, memory_parameter, scalar_parameter, with};
@@ -114,7 +114,7 @@ impl Definition {
         &self.parameters
     }
 
-    /// What the program's parameters stand for.
+    /// Returns the bindings of the program's parameters.
     ///
     /// ```
     /// use pumice::kernel::{Grid, Ix, Pull, define};
@@ -126,7 +126,7 @@ impl Definition {
         &self.bindings
     }
 
-    /// The result, if there is one.
+    /// Returns the result, if there is one.
     ///
     /// ```
     /// use pumice::kernel::{Grid, Ix, Loops, Mutable, Pull, define};

@@ -1,4 +1,4 @@
-//! Kernels whose interface is data: what a front end without Rust's types makes of a source file.
+//! Kernels whose interface is data, for a front end that reads source files and has no Rust types.
 
 use crate::builder::{build, scalar_parameter, with};
 use crate::define::{Definition, Outcome, ParameterKind, columns, length, write_result};

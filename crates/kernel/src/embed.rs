@@ -18,7 +18,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// What stands for a parameter of an embedded kernel.
+/// Binding of a parameter of an embedded kernel.
 #[derive(Clone, Copy, Debug)]
 pub enum Embedded {
     /// Memory of the kernel that is being built.
@@ -33,7 +33,7 @@ impl Definition {
     ///
     /// # Safety
     ///
-    /// In every launch, each memory that is given holds as many elements as the length given beside it, and nobody else writes
+    /// In every launch, each memory that is given holds as many elements as the length given beside it, and nothing else writes
     /// it while the kernel runs.
     pub unsafe fn embed(&self, given: &impl Launcher<Argument = Embedded>) -> Push<Grid, Dynamic, Ix> {
         let program = &self.kernel.program;
@@ -98,9 +98,9 @@ struct Copied {
     /// The memories whose stores are elements that are handed on, one per column.
     results: Vec<MemoryId>,
     columns: usize,
-    /// What stands for its values.
+    /// Replacements of its values.
     values: RefCell<HashMap<Var, Operand>>,
-    /// What stands for its memories.
+    /// Replacements of its memories.
     memories: RefCell<HashMap<MemoryId, MemoryId>>,
     /// The scalars of an element of which not all columns have been written.
     element: RefCell<Vec<Operand>>,
@@ -126,7 +126,7 @@ impl Copied {
         self.memories.borrow_mut().insert(memory, here);
     }
 
-    /// What stands for an operand.
+    /// Returns the replacement of an operand.
     fn operand(&self, operand: Operand) -> Operand {
         match operand {
             Operand::Var(var) => self.values.borrow().get(&var).copied().unwrap_or_else(|| {
@@ -146,7 +146,7 @@ impl Copied {
         }
     }
 
-    /// What stands for a memory: the block's and the threads' own are made when they are first used.
+    /// Returns the replacement of a memory: shared and private memory is allocated when it is first used.
     fn memory(&self, memory: MemoryId) -> MemoryId {
         *self.memories.borrow_mut().entry(memory).or_insert_with(|| {
             let info = self.program.memory(memory);

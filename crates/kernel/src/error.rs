@@ -1,4 +1,4 @@
-//! Why a kernel cannot be built or launched: what is wrong, where the user wrote it, and what to write instead.
+//! Errors of building or launching a kernel: what is wrong, where the user wrote it, and what to write instead.
 
 use pumice_scalar::{Place, Site};
 use std::fmt;
@@ -22,7 +22,7 @@ pub struct BuildError {
 }
 
 impl BuildError {
-    /// The error that has this message, of which nobody knows where it comes from.
+    /// Creates an error with this message and no source location.
     ///
     /// ```
     /// assert_eq!(pumice::kernel::BuildError::new("no kernel").to_string(), "no kernel");
@@ -31,7 +31,7 @@ impl BuildError {
         BuildError { message: message.to_string(), place: None, help: String::new() }
     }
 
-    /// The error of a failure at a site that is certain before the kernel runs.
+    /// Creates the error of a failure at a site that is certain before the kernel runs.
     pub(crate) fn failure(site: Site, index: i64, bound: i64) -> BuildError {
         let (message, help) = site.kind.describe(index, bound);
         BuildError { message, place: Some(site.place), help }
@@ -50,7 +50,7 @@ impl BuildError {
         BuildError { place: self.place.or(place.into()), ..self }
     }
 
-    /// What is wrong, without the place.
+    /// Returns the message, without the place.
     ///
     /// ```
     /// use pumice::Place;
@@ -62,7 +62,7 @@ impl BuildError {
         &self.message
     }
 
-    /// Where the user wrote what is wrong.
+    /// Returns the source location of the mistake.
     ///
     /// ```
     /// use pumice::kernel::BuildError;

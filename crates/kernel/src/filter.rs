@@ -1,6 +1,6 @@
 //! Filter: the elements of which a condition holds, in order, without gaps.
 //!
-//! How many there are is known only on the device, so the result has a run-time length. Where each one goes is found with a
+//! Their number is known only on the device, so the result has a run-time length. Their new indices are found with a
 //! prefix sum over the level's memory.
 
 use crate::effects;

@@ -17,7 +17,7 @@ use pumice_program::MemoryId;
 use pumice_scalar::{Exp, Place, ScalarType, Term};
 use std::cell::RefCell;
 
-/// How the elements of a forced array lie in memory.
+/// Layout of a forced array in memory.
 ///
 /// ```
 /// use pumice::kernel::{Block, Ix, Layout, Pull, preview};
@@ -63,7 +63,7 @@ impl Layout {
     }
 }
 
-/// Memory of an array that is being written: one a scalar. The scalars of an element are known when the first one comes.
+/// Memory of an array that is being written: one per scalar. The scalars of an element are known when the first one comes.
 pub(crate) struct Target {
     level: AnyLevel,
     capacity: usize,

@@ -126,7 +126,7 @@ impl<T: Elt> Storable for T {
 ///
 /// ```
 /// use pumice::kernel::{Dynamic, Pull, Scalars};
-/// // Pairs of which nobody says the types.
+/// // Pairs without static types.
 /// fn turned(xs: Pull<Dynamic>) -> Pull<Dynamic> {
 ///     xs.map(|pair: Scalars| Scalars(vec![pair.column(1), pair.column(0)]))
 /// }

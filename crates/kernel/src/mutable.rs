@@ -121,12 +121,12 @@ impl<T: Storable> Mutable<T> {
     ///
     /// # Safety
     ///
-    /// In every launch, the memories are of this length at least, one a scalar.
+    /// In every launch, the memories are of this length at least, one per scalar.
     pub unsafe fn from_memory(length: Ix, cells: Vec<(MemoryId, ScalarType)>) -> Mutable<T> {
         Mutable::global(cells, length)
     }
 
-    /// The memories with the types of their cells, one a scalar.
+    /// The memories with the types of their cells, one per scalar.
     pub(crate) fn cells(&self) -> &[(MemoryId, ScalarType)] {
         &self.cells
     }

@@ -1,4 +1,4 @@
-//! Where in the user's program the statements and errors of a kernel come from.
+//! Source locations, in the user's program, of the statements and errors of a kernel.
 //!
 //! Every operation of the kernel language says where it was written ([`at_place`]); the statements that it adds stand under a
 //! comment with that place, and its checks fail with it. A skeleton is written by us on behalf of an operation that the user

@@ -13,7 +13,7 @@ use pumice_program::verify;
 use pumice_scalar::Elt;
 use std::fmt;
 
-/// Why a preview has no result.
+/// Reason for which a preview has no result.
 ///
 /// ```
 /// use pumice::kernel::{Ix, Pull, generate, preview};

@@ -1,4 +1,4 @@
-//! What a skeleton may know about the device it is built for.
+//! Facts that a skeleton may know about the device it is built for.
 //!
 //! Skeletons choose by these numbers and never by vendor or device name. A profile holds facts only: no handles, no
 //! libraries, nothing that could run something.

@@ -62,7 +62,7 @@ pub unsafe fn read_now(memory: MemoryId, ty: ScalarType, index: Term) -> Term {
 ///
 /// # Safety
 ///
-/// In every launch, the index is below the length of the memory where this stands, and nobody else reads or writes the
+/// In every launch, the index is below the length of the memory where this stands, and nothing else reads or writes the
 /// element at the same time.
 pub unsafe fn store(memory: MemoryId, index: Term, value: Term) {
     effects::store(memory, index, value);

@@ -5,7 +5,7 @@ use pumice_program::simulate::{Options, Report};
 use pumice_program::{FAILURE_BYTES, FailureRecord, Fault, Param, Program, SimMemory, simulate};
 use pumice_scalar::{Constant, ScalarType};
 
-/// What a kernel is given on the simulator for one of its parameters.
+/// Argument of a kernel on the simulator for one of its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SimArgument {
     /// An array, to read or to change.
@@ -30,7 +30,7 @@ pub struct SimResult<'a> {
     pub complete: bool,
 }
 
-/// What a kernel did on the simulator.
+/// Outcome of a kernel on the simulator.
 #[derive(Debug)]
 pub struct Simulated {
     /// The bytes of the result's columns.
@@ -40,7 +40,7 @@ pub struct Simulated {
     pub arrays: Vec<Vec<Vec<u8>>>,
     /// The check that failed first, if one did.
     pub failure: Option<FailureRecord>,
-    /// What it would cost, or why the simulator stopped.
+    /// Its costs, or the fault that stopped the simulator.
     pub report: Result<Report, Box<Fault>>,
 }
 

@@ -49,7 +49,7 @@ pub trait Size: sealed::Size + Copy + 'static {
     fn minus(self, other: Self) -> Self;
     /// A multiple, or nearly the largest length if that is smaller.
     fn times(self, factor: usize) -> Self;
-    /// How many whole parts of this size there are; none of size zero.
+    /// The number of whole parts of this size; none of size zero.
     fn parts(self, size: usize) -> Self;
     /// The smaller of the two.
     fn least(self, other: Self) -> Self;
@@ -327,12 +327,12 @@ pub fn remainder(a: Ix, b: Ix) -> Ix {
     Exp::from_term(a.term().binary(Op::Rem, b.term()))
 }
 
-/// How many parts of a size it takes to hold so many: [`parts_for`] of numbers that are known.
+/// Returns the number of parts of a size that hold so many: [`parts_for`] of numbers that are known.
 pub(crate) fn divide_rounding_up(length: i64, size: i64) -> i64 {
     (length + size - 1) / size
 }
 
-/// How many parts of `size` elements it takes to hold `length`, the last one shorter if need be.
+/// Returns the number of parts of `size` elements that hold `length`, the last one shorter if need be.
 ///
 /// ```
 /// use pumice::kernel::parts_for;

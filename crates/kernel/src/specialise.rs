@@ -1,7 +1,7 @@
 //! A kernel for one launch: its program after the passes, what to bind to its parameters, how many blocks run, and how
 //! long the result is.
 //!
-//! Everything here follows from lengths and scalar arguments; memory and devices are for who launches it.
+//! Everything here follows from lengths and scalar arguments; memory and devices are left to the launcher.
 
 use crate::binding::{Binding, Launcher};
 use crate::define::{Definition, ParameterKind};
@@ -60,7 +60,7 @@ impl Launcher for Scalars<'_> {
 pub struct Specialised {
     /// The program.
     pub program: Arc<Verified>,
-    /// What its parameters stand for.
+    /// Bindings of its parameters.
     pub bindings: Vec<Binding>,
     /// The number of blocks.
     pub blocks: u64,
@@ -145,7 +145,7 @@ impl Definition {
             .map_err(|error| self.kernel.error(error))
     }
 
-    /// The scalar arguments of the program for a launch with these arguments, one a parameter of the function, and what is
+    /// Returns the scalar arguments of the program for a launch with these arguments, one per parameter of the function, and what is
     /// known of them.
     fn scalars(&self, actual: &[KernelArgument]) -> Result<(Vec<Constant>, Known), BuildError> {
         let program = &self.kernel.program;
@@ -170,7 +170,7 @@ impl Definition {
         Ok((scalars, known))
     }
 
-    /// The length of the result of a launch with these arguments, one a parameter of the function; nothing if there is no
+    /// Returns the length of the result of a launch with these arguments, one per parameter of the function; nothing if there is no
     /// result.
     ///
     /// ```
@@ -198,7 +198,7 @@ impl Definition {
         self.kernel.error(format!("{error} (kernel `{}`)", self.kernel.program.name))
     }
 
-    /// The kernel for a launch with these arguments, one a parameter of the function.
+    /// Returns the kernel for a launch with these arguments, one per parameter of the function.
     pub fn specialise(
         &self,
         actual: &[KernelArgument],

@@ -68,7 +68,7 @@ fn mistake(message: &str) {
 }
 
 impl Value {
-    /// What this is, in words.
+    /// Returns its kind, in words.
     fn kind(&self) -> &'static str {
         match self {
             Value::Scalars(_) => "an element",

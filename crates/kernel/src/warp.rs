@@ -1,6 +1,6 @@
-//! What the lanes of a warp do together: exchange of values without memory, votes.
+//! Warp collectives: exchange of values between lanes without memory, and votes.
 //!
-//! These stand where threads are at work, in a loop over a warp's lanes or a block's threads (inside `push::<Warp>()` or
+//! These stand where the execution scope is a thread, in a loop over a warp's lanes or a block's threads (inside `push::<Warp>()` or
 //! `push::<Block>()`), and every thread of the loop gets there: no condition that differs from thread to thread stands
 //! around them. `pumice::cond` is none: it chooses between values, and what its sides do is done by all lanes.
 

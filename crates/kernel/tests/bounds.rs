@@ -1,4 +1,4 @@
-//! Whatever lengths a kernel is given, it stays within its memories: an index that would not is a check that fails, an
+//! Kernels stay in bounds, whatever lengths they are given: an index that is out of bounds is a check that fails, an
 //! error before the launch or a mistake while the kernel is built. Every kernel here runs on the simulator, as it was
 //! described and after the passes for its arguments.
 
@@ -530,7 +530,7 @@ fn what_was_only_looked_at_is_not_used() {
 fn parameters_are_those_of_the_function() {
     let f = |xs: Numbers| {
         let push = xs.push::<Grid>();
-        // SAFETY: it is not: nobody knows of this parameter, and that is found out.
+        // SAFETY: it is not: this parameter has no binding, and that is found out.
         unsafe { pumice_kernel::scalar_parameter("more", ScalarType::I64) };
         push
     };
@@ -604,7 +604,7 @@ enum Step {
     Windowed(usize, usize, usize),
 }
 
-/// How many run-time numbers there are; the fields of a step say which.
+/// Number of run-time numbers; the fields of a step say which of them it takes.
 const NUMBERS: usize = 4;
 
 fn step() -> impl Strategy<Value = Step> {

@@ -7,7 +7,7 @@ use pumice_kernel::{
 use pumice_program::{Fault, FaultKind, SimMemory, parse, simulate, verify};
 use pumice_scalar::{Constant, Exp, ScalarType};
 
-/// What a kernel on 0, 1, … 63 with blocks of 32 threads is refused with.
+/// Returns the message with which a kernel on 0, 1, … 63 with blocks of 32 threads is refused.
 #[track_caller]
 fn refused(kernel: impl Fn(Pull<i32, Ix>) -> Push<Grid, i32, Ix>) -> String {
     let input: Vec<i32> = (0..64).collect();
@@ -35,7 +35,7 @@ fn a_missing_force() {
         });
         blocks.concat()
     });
-    // Both places: who wrote, and who reads.
+    // Both places: the write and the read.
     let place = |line: u32| format!("push at crates/kernel/tests/broken.rs:{line}");
     says(&message, &["race", &place(written), &place(written + 1)]);
 }
@@ -151,7 +151,7 @@ fn a_shuffle_under_a_condition_on_the_lane() {
         });
         warps.concat()
     });
-    // Both places: what is done together, and what decides who gets there.
+    // Both places: the collective, and the condition that decides which threads reach it.
     let place = |operation: &str, line: u32| format!("({operation} at crates/kernel/tests/broken.rs:{line})");
     says(&message, &["from thread to thread", &place("shuffle_down", written), &place("cond", written + 2)]);
     assert!(!message.contains('%') && !message.contains("`if`"), "no names of ours: {message}");

@@ -7,7 +7,7 @@ use pumice::{Array, Compiler, Dim1, Elt, Exp, OptionExp, cond};
 use std::fmt::Debug;
 use std::rc::Rc;
 
-/// How many elements there are, and whether they are spread over the targets.
+/// Numbers of elements, and whether they are spread over the targets.
 const SIZES: [(usize, bool); 5] = [(0, true), (1, true), (257, true), (4099, true), (2000, false)];
 const TARGETS: usize = 37;
 
@@ -29,7 +29,7 @@ fn mix(number: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Where `n` elements go: spread over the targets with some that go nowhere, or all to one.
+/// Returns the targets of `n` elements: spread over all of them with some elements that go nowhere, or all at one.
 fn places(n: usize, spread: bool) -> Vec<Option<i64>> {
     let place = |i: u64| match spread {
         true => (!mix(i).is_multiple_of(5)).then(|| (mix(i + 1_000_000) % TARGETS as u64) as i64),

@@ -1,4 +1,4 @@
-//! How deeply conditions and loops may be nested, how large a kernel may be, and what is said of one that is not
+//! Limits on the nesting of conditions and loops and on the size of a kernel, and the messages about a kernel that is not
 //! possible. All of it in a thread with the stack that Rust gives to threads.
 
 use pumice_kernel::{

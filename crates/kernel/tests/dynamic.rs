@@ -30,7 +30,7 @@ fn text(kernel: impl Fn(Pull<i32, Ix>) -> Push<Grid, i32, Ix>) -> String {
     program.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
 }
 
-/// What a kernel on four numbers is refused with when it is built.
+/// Returns the message with which a kernel on four numbers is refused when it is built.
 fn refused(kernel: impl Fn(Pull<Dynamic>) -> Scalars + Copy + 'static) -> String {
     let blocks = move |xs: Pull<i32, Ix>| {
         let block = move |part: Pull<i32>| {

@@ -17,7 +17,7 @@ const PROFILE: Profile = Profile {
 
 type Numbers = Pull<i32, Ix>;
 
-/// What a kernel on 1, 1, … is refused with; or 0 elements if it is not.
+/// Checks that a kernel on 1, 1, … is refused, with a message that contains these parts.
 #[track_caller]
 fn refused(length: usize, parts: &[&str], f: impl Fn(Numbers) -> Push<Grid, i32, Ix>) {
     let message = match preview(32, &vec![1; length], f) {

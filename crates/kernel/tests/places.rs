@@ -1,4 +1,4 @@
-//! Where a kernel comes from: statements, failures and errors name the line of the user, also for what we write on the
+//! Source locations of a kernel: statements, failures and errors name the line of the user, also for what we write on the
 //! user's behalf.
 
 use pumice_kernel::skeletons::{Fold, FoldPlan};

@@ -43,7 +43,7 @@ fn at(memories: &[MemoryId], types: &[ScalarType], columns: Ix) -> ElementAt {
     })
 }
 
-/// What is scanned.
+/// Parameters of a scan.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     rows: i64,
@@ -52,7 +52,7 @@ struct Asked {
     from_right: bool,
 }
 
-/// How its work is divided: the plan for a profile and a task.
+/// Division of its work: the plan for a profile and a task.
 type Division = fn(&Profile, &ScanTask) -> ScanPlan;
 
 /// The kernels of a scan and their memory on a device.
@@ -383,7 +383,7 @@ fn workers_go_through_stretches() {
     check_all(&segments(), stretches, &SIZES);
 }
 
-/// How each device divides scans by itself.
+/// Tests the division that each device chooses by itself.
 #[test]
 fn devices_scan_large_and_small_rows() {
     for device in devices().into_iter().filter(|device| device.name().to_string() != "sim") {

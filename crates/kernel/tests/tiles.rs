@@ -1,4 +1,4 @@
-//! What tiles and windows do at the edges, and how misuse of them is told.
+//! Tiles and windows at the edges, and the messages about misuse of them.
 
 use pumice_kernel::{Block, Grid, Ix, Mutable, Pull, Push, Window, define, force_windows, preview, seq_for};
 use pumice_program::{SimMemory, simulate, verify};

@@ -65,7 +65,7 @@ fn known(array: &Pull<Any, Length>) -> usize {
     }
 }
 
-/// What a tree means. It does not outlive the program, which is `'static` so that arrays can hold on to its parts.
+/// Returns the value of a tree. It does not outlive the program, which is `'static` so that arrays can hold on to its parts.
 fn value(tree: &'static Tree, names: &Names) -> Value {
     let of = |tree| value(tree, names);
     match tree {
@@ -384,7 +384,7 @@ fn a_histogram_in_shared_memory() {
     same(64, typed, &[("bins", numbers(true)), ("xs", numbers(false))], tree);
 }
 
-/// What a tree on numbers `xs` is refused with.
+/// Checks that a tree on numbers `xs` is refused, with a message that contains these words.
 #[track_caller]
 fn refused(tree: Tree, words: &[&str]) {
     let error =

@@ -1,4 +1,4 @@
-//! How fast the simulator is: a kernel that streams, and one that reduces in shared memory, over 2^22 elements.
+//! Measures the speed of the simulator: a kernel that streams, and one that reduces in shared memory, over 2^22 elements.
 //!
 //! `cargo run --release -p pumice-program --example simulate_speed`
 

@@ -1,24 +1,24 @@
-//! What a target can do: plain data that the pipeline legalises programs against.
+//! Capabilities and limits of a target: plain data that the pipeline legalises programs against.
 //!
-//! The emitter says what it can write in a dialect, a device says what its hardware and driver have, and only
+//! The emitter states what it can write in a dialect, a device states what its hardware and driver have, and only
 //! [`mod@crate::passes::legalise`] decides what follows for a program.
 
 use pumice_scalar::ScalarType;
 
 use crate::ir::AtomicOp;
 
-/// How the lanes of a warp do something together.
+/// Implementation of warp collectives on a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Warps {
-    /// By instructions of the device.
+    /// Instructions of the device.
     Native,
-    /// Through memory of the block and its barriers; the emitter writes that, and it takes 8 bytes per thread.
+    /// Shared memory and barriers of the block; the emitter writes these, and they take 8 bytes per thread.
     ThroughShared,
     /// One worker runs all threads of a block, so it has all their values at hand.
     OneWorker,
 }
 
-/// Which atomic operations on elements of 64 bits a target has.
+/// Atomic operations that a target has on elements of 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum WideAtomics {
     /// None, not even compare-and-exchange.
@@ -32,9 +32,9 @@ pub enum WideAtomics {
 /// The atomic operations that a target has natively, besides those on 32-bit integers, which every target has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Atomics {
-    /// Those on elements of 64 bits.
+    /// Operations on elements of 64 bits.
     pub wide: WideAtomics,
-    /// All of them on elements of 8 and 16 bits, where every target has exchange, compare-and-exchange, loads and stores.
+    /// All operations on elements of 8 and 16 bits; every target has exchange, compare-and-exchange, loads and stores of those.
     pub small: bool,
     /// Sums of floats.
     pub float_add: bool,
@@ -86,7 +86,7 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// Everything, as the simulator has it.
+    /// Every feature, as the simulator has it.
     pub const ALL: Capabilities = Capabilities {
         wide_integers: true,
         doubles: true,
@@ -106,7 +106,7 @@ impl Capabilities {
     }
 }
 
-/// What programs are legalised against: features and limits.
+/// Features and limits that programs are legalised against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Target {
     /// The features.

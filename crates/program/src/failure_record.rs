@@ -1,4 +1,4 @@
-//! The failure record: how a run that failed says so. Everybody who allocates one, clears it or reads it uses this file.
+//! The failure record, by which a run reports its first failure. All code that allocates, clears or reads a record uses this file.
 //!
 //! A record is [`FAILURE_WORDS`] words of `i64`, zero before the first launch: the code of the first failure, its index and
 //! its bound. A code is a site's number plus one, plus what the launch added to its sites ([`Failure::base`]), so that all

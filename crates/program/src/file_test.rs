@@ -7,7 +7,7 @@
 //! // case name                   what follows is about another run (a file may also be one case without a name)
 //! // input xs = [1, 2, 3]        the contents of a memory: also [0; 64] (64 zeros), [0..64] (0, 1, ..., 63)
 //! // input n = 3                 a scalar
-//! // space out = 5               memory with 5 elements that nobody has written
+//! // space out = 5               unwritten memory of 5 elements
 //! // expect out = [1, _, 3]      the contents afterwards; `_` is not compared
 //! // expect out ~ [0.5, 0.25]    floats, to within a relative 1e-5
 //! // expect fault race           the simulator stops with this fault
@@ -25,7 +25,7 @@ use crate::ir::{Param, Program};
 use crate::parse::parse;
 use crate::simulate::{FaultKind, SimMemory};
 
-/// How far floats that are compared with `~` may be from what is expected, relative to it.
+/// Tolerance of comparisons with `~`: the largest difference from the expected float, relative to it.
 pub const TOLERANCE: f64 = 1e-5;
 
 /// The most elements that a list may have.
@@ -36,7 +36,7 @@ const MAX_ELEMENTS: usize = 1 << 24;
 pub struct FileTest {
     /// The program; not verified.
     pub program: Program,
-    /// What to run it on.
+    /// Runs of the program.
     pub cases: Vec<Case>,
 }
 
@@ -51,13 +51,13 @@ pub struct Case {
     pub types: Vec<ScalarType>,
     /// The scalars, in the order of the scalar parameters.
     pub scalars: Vec<Constant>,
-    /// After how many steps the simulator stops, if the case says so.
+    /// Step limit of the simulator, if the case sets one.
     pub steps: Option<u64>,
-    /// What should happen.
+    /// Expected outcome.
     pub expectation: Expectation,
 }
 
-/// What should happen.
+/// Expected outcome of a case.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expectation {
     /// Memories have these contents afterwards.
@@ -68,10 +68,10 @@ pub enum Expectation {
     Refused(String),
 }
 
-/// What a memory should hold.
+/// Expected contents of a memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExpectedContents {
-    /// Which memory parameter.
+    /// Position among the memory parameters.
     pub position: usize,
     /// Its name.
     pub name: String,
@@ -81,12 +81,12 @@ pub struct ExpectedContents {
     pub approximate: bool,
 }
 
-/// Why a file is not a test.
+/// Error in a file test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileTestError {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// Description of the error.
     pub message: String,
 }
 
@@ -347,7 +347,7 @@ fn find(program: &Program, name: &str) -> Result<(usize, ScalarType, bool), Stri
     Ok((position, ty, memory))
 }
 
-/// How many memory parameters come before a parameter.
+/// Returns the number of memory parameters before a parameter.
 fn memories_before(program: &Program, position: usize) -> usize {
     program.params.iter().take(position).filter(|param| matches!(param, Param::Memory(_))).count()
 }

@@ -14,13 +14,13 @@ use crate::ir::{Carried, MAX_BLOCKS, Operand, Param, Program, Stmt, Var};
 /// The smallest and the largest value.
 pub type Interval = (i128, i128);
 
-/// What is known of scalar arguments: variables that are not here can have every value of their type.
+/// Known ranges of scalar arguments. A variable that is absent can have every value of its type.
 pub type Ranges = BTreeMap<Var, Interval>;
 
 /// Loops that are nested deeper than this are not iterated: each level multiplies the work.
 const MAX_ITERATED_DEPTH: usize = 3;
 
-/// After so many rounds of a loop, its carried values count as unknown.
+/// Rounds of a loop after which its carried values count as unknown.
 const MAX_ROUNDS: usize = 6;
 
 /// Bounds for the variables of a program.
@@ -79,7 +79,7 @@ impl Intervals {
 struct Analysis<'a> {
     program: &'a Program,
     intervals: Intervals,
-    /// How many loops are around the current statement.
+    /// Number of loops around the current statement.
     depth: usize,
 }
 

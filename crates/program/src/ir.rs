@@ -13,12 +13,12 @@ use pumice_scalar::{Constant, Op, ScalarType};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Var(pub u32);
 
-/// What is known of a value besides how it is computed.
+/// Properties of a value other than its definition.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct VarInfo {
     /// Its type.
     pub ty: ScalarType,
-    /// What to call it in text; need not be unique, printers add the number where it matters.
+    /// Name in text. It need not be unique: printers add the number where it matters.
     pub name: String,
     /// Whether the integer operation that defines it is known to stay within its type (and to divide by a positive number
     /// only) in every launch: then it needs no care about wrapping. Meaningful for a [`Stmt::Let`] only; only
@@ -43,20 +43,20 @@ pub struct MemoryId(pub u32);
 /// An array in memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Memory {
-    /// What to call it in text; unique within the program.
+    /// Name in text; unique within the program.
     pub name: String,
     /// The type of its elements.
     pub ty: ScalarType,
-    /// Where it lives.
+    /// Address space.
     pub space: Space,
 }
 
-/// Where memory lives, and who may use it.
+/// Address space of memory, which determines the threads that may access it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Space {
     /// The device's memory, given as an argument.
     Global {
-        /// What the program may do with it. Memory that is written never overlaps other memory of the launch.
+        /// Allowed accesses. Memory that is written never overlaps other memory of the launch.
         access: Access,
     },
     /// Memory that the threads of one block share; each block has its own, with undefined contents at first.
@@ -79,7 +79,7 @@ pub const MAX_BLOCKS: i64 = 1 << 40;
 /// Threads of a warp, on every device: a language's unit, which devices with another number imitate.
 pub const WARP: u32 = 32;
 
-/// Who shares the work of a parallel loop.
+/// Execution units that share the iterations of a parallel loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Workers {
     /// The threads of a block: index `i` is done by thread `i % threads`. Not inside another parallel loop.
@@ -92,7 +92,7 @@ pub enum Workers {
     Lanes,
 }
 
-/// Who takes part in a barrier, or sees what a fence orders.
+/// Execution scope of a barrier (the threads that wait) or of a fence (the threads that observe the order).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// The lanes of a warp.
@@ -103,54 +103,54 @@ pub enum Scope {
     Grid,
 }
 
-/// What is done to one element of memory at once, so that nobody sees it half done.
+/// Atomic operation on one element of memory: no thread observes an intermediate state.
 ///
-/// All but [`AtomicOp::Load`] and [`AtomicOp::Store`] read and write, and are relaxed. A [`Stmt::Fence`] before makes a relaxed
-/// one a release, one after makes it an acquire.
+/// All but [`AtomicOp::Load`] and [`AtomicOp::Store`] are read-modify-writes, and are relaxed. A relaxed operation releases if a
+/// [`Stmt::Fence`] precedes it, and acquires if one follows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AtomicOp {
     /// Adds; integers and floats.
     Add,
     /// Subtracts; integers.
     Sub,
-    /// The smaller one, as [`Op::Min`] says; integers and floats.
+    /// Takes the minimum, as [`Op::Min`] does; integers and floats.
     Min,
-    /// The larger one, as [`Op::Max`] says; integers and floats.
+    /// Takes the maximum, as [`Op::Max`] does; integers and floats.
     Max,
-    /// Bits in both; integers.
+    /// Bitwise and; integers.
     And,
-    /// Bits in either; integers.
+    /// Bitwise or; integers.
     Or,
-    /// Bits in one of them; integers.
+    /// Bitwise exclusive or; integers.
     Xor,
     /// Replaces it; any type but `bool`.
     Exchange,
     /// Replaces it by the second operand if it equals the first, bit by bit; any type but `bool`.
     CompareExchange,
-    /// Only reads it; if ordered, what the one who released it wrote before is visible after (acquire). Any type but `bool`.
+    /// Only reads it. If ordered, it acquires: writes before the release that it reads from are visible afterwards. Any type but `bool`.
     Load(Order),
-    /// Only writes it; if ordered, what this thread wrote before is visible to who acquires it (release). Any type but
-    /// `bool`.
+    /// Only writes it. If ordered, it releases: earlier writes of this thread are visible to a thread that acquires it. Any type but
+    /// `bool`, which only a relaxed store takes.
     Store(Order),
 }
 
-/// What an atomic access says about other memory.
+/// Memory ordering of an atomic access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Order {
     /// A load acquires and a store releases.
     Ordered,
-    /// Nothing, without a [`Stmt::Fence`].
+    /// Other memory is not ordered, without a [`Stmt::Fence`].
     Relaxed,
 }
 
-/// What the lanes of a warp do together. Every lane that takes part in the parallel loop must reach it.
+/// Collective operation of a warp. Every lane that takes part in the parallel loop must reach it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CollectiveOp {
     /// The value of the lane whose number is the second operand, modulo [`WARP`].
     Shuffle,
-    /// The value of the lane so many below; lanes that have none keep their own.
+    /// The value of the lane whose number is lower by the second operand; lanes that have none keep their own.
     ShuffleUp,
-    /// The value of the lane so many above; lanes that have none keep their own.
+    /// The value of the lane whose number is higher by the second operand; lanes that have none keep their own.
     ShuffleDown,
     /// The value of the lane whose number differs in the bits of the second operand.
     ShuffleXor,
@@ -162,14 +162,14 @@ pub enum CollectiveOp {
     Ballot,
 }
 
-/// What a program may do with global memory.
+/// Accesses that a program may make to global memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
-    /// Only read it.
+    /// Read only.
     Read,
-    /// Only write it.
+    /// Write only.
     Write,
-    /// Both.
+    /// Read and write.
     ReadWrite,
 }
 
@@ -182,10 +182,10 @@ pub enum Param {
     Scalar(Var),
 }
 
-/// Where a program records that a check failed.
+/// Record of failed checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Failure {
-    /// Global memory of three `i64`, zero at first: code, index, bound. The first failure is kept: whoever changes the
+    /// Global memory of three `i64`, zero at first: code, index, bound. The first failure is kept: the thread that changes the
     /// code from zero (atomically) writes the other two.
     pub memory: MemoryId,
     /// A scalar `i64` argument that is added to a site's number plus one to make the code, so that the launches of one
@@ -211,13 +211,13 @@ pub struct Program {
     /// Computed once, before the blocks: [`Stmt::Let`] and [`Stmt::Comment`] over scalar arguments only, so that the
     /// host can compute it too.
     pub prologue: Vec<Stmt>,
-    /// How many blocks there are, an `i64` from the arguments and the prologue.
+    /// Number of blocks, an `i64` from the arguments and the prologue.
     pub blocks: Operand,
     /// The index of the block, from 0 up to (not including) `blocks`.
     pub block: Var,
-    /// What a block does.
+    /// Statements that each block executes.
     pub body: Vec<Stmt>,
-    /// Where failures go; present if and only if there is a [`Stmt::Fail`].
+    /// Failure record; present if and only if there is a [`Stmt::Fail`].
     pub failure: Option<Failure>,
     /// The stop record, if the program can be stopped: global memory of [`STOP_WORDS`](crate::STOP_WORDS) `i64`, which no
     /// statement uses. A device that finds the first word to be other than 0 leaves `while` loops, and begins no further
@@ -250,22 +250,22 @@ pub struct Joined {
 /// A step of a program. A value is visible after its definition, in the same list of statements and the lists inside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stmt {
-    /// Says where the following comes from. Not part of a program's identity.
+    /// Source location of the statements that follow. Not part of a program's identity.
     Comment(String),
     /// `var = op operands`; the result type is the variable's.
     Let {
         /// The value defined.
         var: Var,
-        /// How.
+        /// The operation.
         op: Op,
-        /// From what.
+        /// The operands.
         operands: Vec<Operand>,
     },
     /// Reads one element, or 2 or 4 consecutive ones at an index that is a multiple of their number.
     Load {
-        /// The values defined, one an element.
+        /// The values defined, one per element.
         vars: Vec<Var>,
-        /// From where.
+        /// The memory that is read.
         memory: MemoryId,
         /// The index of the first element, of any integer type.
         index: Operand,
@@ -273,20 +273,20 @@ pub enum Stmt {
     /// Writes one element, or 2 or 4 consecutive ones at an index that is a multiple of their number. Only inside
     /// [`Stmt::Parallel`].
     Store {
-        /// To where.
+        /// The memory that is written.
         memory: MemoryId,
         /// The index of the first element, of any integer type.
         index: Operand,
         /// The elements.
         values: Vec<Operand>,
     },
-    /// Does one of two things.
+    /// Executes one of two lists of statements.
     If {
         /// A `bool`.
         condition: Operand,
-        /// Done if it holds.
+        /// Executed if it holds.
         then: Vec<Stmt>,
-        /// Done otherwise.
+        /// Executed otherwise.
         otherwise: Vec<Stmt>,
         /// The values that come out.
         results: Vec<Joined>,
@@ -295,65 +295,65 @@ pub enum Stmt {
     For {
         /// The loop's index.
         var: Var,
-        /// Where it starts.
+        /// First index.
         start: Operand,
-        /// Where it ends (not included).
+        /// End of the range, exclusive.
         end: Operand,
-        /// A positive distance.
+        /// Step, a positive number.
         step: Operand,
-        /// What is carried.
+        /// Loop-carried values.
         carried: Vec<Carried>,
-        /// What is done each time.
+        /// Statements of each iteration.
         body: Vec<Stmt>,
     },
-    /// Computes `header`, stops unless `condition` holds, does `body`, and again.
+    /// Repeats: computes `header`, leaves the loop unless `condition` holds, executes `body`.
     While {
-        /// What is carried.
+        /// Loop-carried values.
         carried: Vec<Carried>,
         /// Computed before each test; its values are visible in the body.
         header: Vec<Stmt>,
         /// A `bool`.
         condition: Operand,
-        /// What is done each time.
+        /// Statements of each iteration.
         body: Vec<Stmt>,
     },
     /// The workers do this for each `var` from 0 up to (not including) `extent`, in any order; an extent larger than the
     /// number of workers is looped over.
     Parallel {
-        /// Who.
+        /// Execution units that share the iterations.
         workers: Workers,
         /// The index.
         var: Var,
-        /// How many, of the index's type.
+        /// Number of iterations, of the index's type.
         extent: Operand,
-        /// What is done for each.
+        /// Statements of each iteration.
         body: Vec<Stmt>,
     },
     /// Threads wait for each other; what they wrote before is visible after. A block's barrier stands outside every
     /// [`Stmt::Parallel`]; a warp's stands inside a loop over warps, outside those over lanes, and every warp of the
     /// block reaches it equally often: no condition or loop around it differs from warp to warp.
     Sync {
-        /// Who: a warp or a block.
+        /// Execution scope: a warp or a block.
         scope: Scope,
     },
-    /// What this thread wrote before is visible before what it writes after, and what it reads after is read after what it
-    /// read before. So a read-modify-write that follows a fence releases what comes before the fence, and one that a fence
+    /// Memory fence: writes of this thread before it are visible before its writes after it, and reads after it happen after those
+    /// before it. So a read-modify-write that follows a fence releases what comes before the fence, and one that a fence
     /// follows has acquired from there on. Only inside a loop over threads or lanes.
     Fence {
-        /// To whom.
+        /// Execution scope: the threads that observe the order.
         scope: Scope,
     },
-    /// Changes one element of memory at once. Only inside a loop over threads or lanes, and not for private memory.
+    /// Accesses one element of memory atomically. Only inside a loop over threads or lanes, and not for private memory.
     Atomic {
         /// The element before; always absent for [`AtomicOp::Store`] and always present for [`AtomicOp::Load`].
         var: Option<Var>,
-        /// How.
+        /// The operation.
         op: AtomicOp,
-        /// Where.
+        /// The memory that is accessed.
         memory: MemoryId,
         /// The index of the element, of any integer type.
         index: Operand,
-        /// With what.
+        /// The operands besides the element.
         operands: Vec<Operand>,
     },
     /// Exchanges values among the lanes of a warp. Only inside a loop over threads or lanes, and every warp of the block
@@ -361,7 +361,7 @@ pub enum Stmt {
     Collective {
         /// The result.
         var: Var,
-        /// How.
+        /// The operation.
         op: CollectiveOp,
         /// The value or condition; for a shuffle also the lane, or distance, an `i32`.
         operands: Vec<Operand>,
@@ -375,13 +375,13 @@ pub enum Stmt {
         site: u32,
         /// The offending value, an `i64`.
         index: Operand,
-        /// What it should have been below, an `i64`.
+        /// Exclusive upper bound of that value, an `i64`.
         bound: Operand,
     },
 }
 
 impl AtomicOp {
-    /// Every one.
+    /// All atomic operations.
     pub const ALL: [AtomicOp; 13] = [
         AtomicOp::Add,
         AtomicOp::Sub,
@@ -427,7 +427,7 @@ impl AtomicOp {
         !matches!(self, AtomicOp::Load(_))
     }
 
-    /// What it says about other memory.
+    /// Returns the memory ordering of the operation.
     pub fn order(self) -> Order {
         match self {
             AtomicOp::Load(order) | AtomicOp::Store(order) => order,
@@ -435,7 +435,7 @@ impl AtomicOp {
         }
     }
 
-    /// How many operands it takes besides the place.
+    /// Returns the number of operands besides memory and index.
     pub fn operands(self) -> usize {
         match self {
             AtomicOp::Load(_) => 0,
@@ -455,7 +455,7 @@ impl AtomicOp {
 }
 
 impl CollectiveOp {
-    /// Every one.
+    /// All collective operations.
     pub const ALL: [CollectiveOp; 7] = [
         CollectiveOp::Shuffle,
         CollectiveOp::ShuffleUp,

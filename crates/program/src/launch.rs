@@ -1,4 +1,4 @@
-//! What the host computes before a launch: the prologue, and from it the number of blocks.
+//! Evaluation on the host before a launch: the prologue, and from it the number of blocks.
 //!
 //! It works on any program, verified or not, and must not touch memory.
 
@@ -8,26 +8,26 @@ use pumice_scalar::{Constant, ScalarType};
 
 use crate::ir::{Operand, Param, Program, Stmt, Var};
 
-/// Why the scalar arguments do not fit a program.
+/// Mismatch between scalar arguments and a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LaunchError {
     /// The wrong number of scalars.
     Count {
-        /// How many the program takes.
+        /// Number of scalars that the program takes.
         expected: usize,
-        /// How many were given.
+        /// Number of scalars given.
         found: usize,
     },
     /// A scalar of the wrong type.
     Type {
-        /// Which one, counted from 0.
+        /// Position of the scalar, counted from 0.
         position: usize,
         /// The type that the program takes.
         expected: ScalarType,
         /// The type that was given.
         found: ScalarType,
     },
-    /// The program's prologue is not one (the verifier says more).
+    /// The scalar parameters, the prologue or the number of blocks is malformed (the verifier says more).
     Malformed,
 }
 
@@ -48,7 +48,7 @@ impl fmt::Display for LaunchError {
 impl std::error::Error for LaunchError {}
 
 impl Program {
-    /// How many blocks run for these scalar arguments, given in the order of the parameters. A number below zero
+    /// Returns the number of blocks for these scalar arguments, given in the order of the parameters. A number below zero
     /// counts as zero.
     pub fn blocks_for(&self, scalars: &[Constant]) -> Result<u64, LaunchError> {
         let values = self.launch_values(scalars)?;
@@ -60,7 +60,7 @@ impl Program {
         Ok(u64::try_from(blocks.max(0)).unwrap_or(u64::MAX))
     }
 
-    /// The values of the variables (by number) that are known before the blocks run: scalar arguments and what the
+    /// Returns the values of the variables (by number) that are known before the blocks run: scalar arguments and what the
     /// prologue computes from them.
     pub fn launch_values(&self, scalars: &[Constant]) -> Result<Vec<Option<Constant>>, LaunchError> {
         let params: Vec<Var> = self

@@ -31,7 +31,7 @@ pub(crate) struct Sum {
     pub constant: i128,
 }
 
-/// How an atom is computed.
+/// Operand of an atom's definition, to recognise atoms that are computed alike.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Recipe {
     Var(Var),

@@ -17,12 +17,12 @@ use crate::ir::{MemoryId, Operand, Program, Scope, Space, Stmt, Var, Workers};
 /// Every memory starts at a multiple of this: that of the widest vector access.
 const ALIGNMENT: u64 = 16;
 
-/// Where the shared memories of a program lie.
+/// Placement of a program's shared memories.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// By memory number: the first byte, for shared memory that is used.
     pub offsets: Vec<Option<u32>>,
-    /// How many bytes there are in all.
+    /// Size of all of them together, in bytes.
     pub bytes: u32,
 }
 
@@ -47,7 +47,7 @@ pub struct MemoryError {
 }
 
 impl MemoryError {
-    /// What is wrong, as the end of a sentence that begins with the kernel.
+    /// Returns the reason, as the end of a sentence that begins with the kernel.
     pub(crate) fn reason(&self) -> String {
         let MemoryError { needed, limit, memories, .. } = self;
         let sizes: Vec<String> = memories.iter().map(|(name, bytes)| format!("`{name}` {bytes}")).collect();
@@ -149,7 +149,7 @@ fn lifetimes(program: &Program) -> Vec<BTreeSet<usize>> {
 
 type Memories = BTreeSet<usize>;
 
-/// What happens at one point of the control flow.
+/// Accesses, barrier and successors of one point of the control flow.
 #[derive(Clone, Debug, Default)]
 struct Node {
     loads: Memories,
@@ -257,7 +257,7 @@ impl Flow<'_> {
         }
     }
 
-    /// Which memories a parallel loop stores to in every element, whatever it loads: those that have as many elements
+    /// Returns the memories of which a parallel loop stores every element, whatever it loads: those that have as many elements
     /// as the loop has indices, stored unconditionally at the index (or `k` elements at `k` times the index).
     fn overwritten(&self, var: Var, extent: Operand, body: &[Stmt]) -> Memories {
         let Operand::Constant(extent) = extent else {
@@ -351,7 +351,7 @@ fn unite(parents: &mut [usize], one: usize, other: usize) {
 fn times_index(body: &[Stmt], var: Var, operand: Operand) -> Option<i128> {
     let mut factor: i128 = 1;
     let mut operand = operand;
-    // Longer chains are not what anybody writes.
+    // Programs do not have longer chains.
     for _ in 0..4 {
         if operand == Operand::Var(var) {
             return Some(factor);

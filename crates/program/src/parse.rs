@@ -42,12 +42,12 @@ impl std::str::FromStr for Program {
     }
 }
 
-/// What is known of a variable.
+/// A variable that was mentioned.
 struct Known<'a> {
     name: &'a str,
     /// Its type, once its definition was seen.
     ty: Option<ScalarType>,
-    /// Where it was first mentioned.
+    /// First mention.
     first: Spanned<'a>,
 }
 
@@ -66,7 +66,7 @@ struct Parser<'a> {
     memory_names: HashMap<&'a str, MemoryId>,
 }
 
-/// What ends a list of statements: the values after `next` or `yield`, if there are any.
+/// List of statements, with the values after `next` or `yield` that end it, if there are any.
 struct List {
     statements: Vec<Stmt>,
     given: Vec<Operand>,
@@ -420,7 +420,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What stands after the variables that a statement without others inside defines.
+    /// Parses what follows the variables that a statement defines, for a statement without others inside.
     fn defined(&mut self, at: Spanned<'a>, vars: Vec<Var>) -> Parsed<Stmt> {
         if self.cursor.eat("load") {
             let (memory, index) = self.place()?;

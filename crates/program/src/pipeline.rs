@@ -43,7 +43,7 @@ impl Default for Passes {
 pub struct Known {
     /// Bounds of their values.
     pub ranges: Ranges,
-    /// What they are multiples of.
+    /// Numbers that they are multiples of.
     pub multiples: BTreeMap<Var, u64>,
     /// Their values in this launch.
     pub values: BTreeMap<Var, i128>,
@@ -79,16 +79,16 @@ impl Ready {
     }
 }
 
-/// Why a program did not come through the pipeline.
+/// Failure of the pipeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PipelineError {
-    /// It was not well formed on entry.
+    /// The program was not well formed on entry.
     Malformed(VerifyError),
-    /// A pass left it so: a mistake of Pumice's.
+    /// A pass left it malformed: a mistake of Pumice's.
     Broken {
         /// The pass.
         pass: &'static str,
-        /// What is wrong after it.
+        /// The verifier's error after the pass.
         error: VerifyError,
     },
     /// The device lacks something that it needs.

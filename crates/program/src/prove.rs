@@ -1,15 +1,15 @@
-//! Proofs of inequalities between integers, where intervals lose how values hang together.
+//! Proofs of inequalities between integers, where intervals lose the relations between values.
 //!
-//! An integer is a sum of multiples of *atoms* (variables that are not looked into) and a constant, in the integers:
+//! An integer is a sum of multiples of *atoms* (variables that are not looked into) and a constant, without wrapping:
 //! an operation that may wrap makes an atom. About atoms there are *facts*, sums that are not negative: an index is below
 //! its loop's extent, a minimum is not above either operand, a remainder is below its divisor, a quotient times its
-//! divisor is about the dividend, and in a branch its condition holds. To prove that a sum is not negative, its smallest
-//! value by intervals is looked at; if that does not do, multiples of facts are taken away that make an atom disappear
-//! (from a multiple of the sum, where it takes that). What is left must be proved then. It is a search that gives up early, so it is cheap, and it proves what kernels
-//! contain: with `length = min(size, n - start)` and `i < length`, that `start + i < n`, and the same of `i < size` where `length == size` holds.
+//! divisor is about the dividend, and in a branch its condition holds. To prove that a sum is not negative, the prover computes its smallest
+//! value by intervals. If that is negative, it subtracts multiples of facts that eliminate an atom (from a multiple of the sum, if need be),
+//! and tries to prove the rest. The search gives up early, so it is cheap. It proves what kernels contain: with
+//! `length = min(size, n - start)` and `i < length`, that `start + i < n`, and the same of `i < size` where `length == size` holds.
 //!
 //! A fact holds wherever the variable that it defines can be read, in the iteration in which it was found. So facts about
-//! values that are defined inside a loop or a branch need not be forgotten after it: nobody can ask any more.
+//! values that are defined inside a loop or a branch need not be forgotten after it: no later statement can read these values.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -21,10 +21,10 @@ use crate::ir::{Operand, Program, Var};
 /// Longer sums count as atoms.
 const MAX_TERMS: usize = 8;
 
-/// How many sums one proof may look at; those that kernels need take less than 20.
+/// Maximum number of sums that one proof looks at; those that kernels need take less than 20.
 const MAX_STEPS: usize = 64;
 
-/// How many facts one proof may use in a row.
+/// Maximum number of facts that one proof uses in a row.
 const MAX_DEPTH: usize = 6;
 
 /// Multiples of atoms, and a constant.
@@ -65,21 +65,21 @@ impl Form {
     }
 }
 
-/// How an atom is computed, to recognise one that is computed twice.
+/// Definition of an atom, to recognise one that is computed twice.
 type Recipe = (Op, ScalarType, Vec<(ScalarType, Form)>);
 
-/// What is known of a program's integers, gathered statement by statement.
+/// Linear forms of a program's integers and facts about them, gathered statement by statement.
 pub(crate) struct Prover<'a> {
     program: &'a Program,
     intervals: &'a Intervals,
     /// The variables that are not atoms.
     forms: HashMap<Var, Form>,
     atoms: HashMap<Recipe, Var>,
-    /// What is divided by what, by atom: for the products that give the dividend back.
+    /// Dividend and divisor, by atom: for the products that give the dividend back.
     quotients: HashMap<Var, (Form, Form)>,
     /// By the atom that they define: facts that always hold.
     definitions: HashMap<Var, Vec<Form>>,
-    /// What holds in the branches and loops around the current statement.
+    /// Facts from the branches and loops around the current statement.
     conditions: Vec<Form>,
     /// The recipes in the order in which they were found.
     found: Vec<Recipe>,
@@ -197,7 +197,7 @@ impl<'a> Prover<'a> {
         }
     }
 
-    /// What holds of an operation's result.
+    /// Returns facts about an operation's result.
     fn facts_of(&mut self, var: Var, op: Op, operands: &[Operand], forms: &[Form]) -> Option<Vec<Form>> {
         let result = Form::atom(var);
         let ty = self.ty(Operand::Var(var));
@@ -252,12 +252,12 @@ impl<'a> Prover<'a> {
         self.definitions.insert(var, above.into_iter().chain(below).collect());
     }
 
-    /// Where a list inside another one begins; to be given to [`Self::leave`].
+    /// Marks the beginning of a list inside another one; to be given to [`Self::leave`].
     pub fn mark(&self) -> Mark {
         Mark { conditions: self.conditions.len(), found: self.found.len() }
     }
 
-    /// Forgets what was assumed since, and what was computed: under an assumption, a value may have bounds that the
+    /// Forgets the assumptions since the mark, and the computations: under an assumption, a value may have bounds that the
     /// same computation does not have elsewhere.
     pub fn leave(&mut self, mark: Mark) {
         self.conditions.truncate(mark.conditions);
@@ -295,8 +295,8 @@ impl<'a> Prover<'a> {
         }
     }
 
-    /// What a condition and the definitions of its atoms say together: of `min(a, b) >= c`, that `a >= c` and `b >= c`. A search
-    /// would not find it, because it only looks at facts about atoms of what is to be proved.
+    /// Combines a condition with the definitions of its atoms: `min(a, b) >= c` gives `a >= c` and `b >= c`. The search
+    /// would not find these, because it only looks at facts about atoms of what is to be proved.
     fn consequences(&self, fact: &Form) -> Vec<Form> {
         let of_atom = |(atom, &count): (&Var, &i128)| {
             let definitions = self.definitions.get(atom).into_iter().flatten();
@@ -311,7 +311,7 @@ impl<'a> Prover<'a> {
         all.filter(|form| self.smallest(form).is_none_or(|smallest| smallest < 0)).collect()
     }
 
-    /// What a comparison gives, if that can be proved.
+    /// Returns the result of a comparison, if it can be proved.
     pub fn compare(&self, op: Op, operands: &[Operand]) -> Option<bool> {
         let &[a, b] = operands else {
             return None;
@@ -379,9 +379,9 @@ impl<'a> Prover<'a> {
         false
     }
 
-    /// What is left of a sum when a fact makes one of its atoms disappear. If one of these is not negative, the sum is not.
+    /// Returns the rests of a sum after a fact has eliminated one of its atoms. If one of these is not negative, the sum is not.
     fn rests(&self, form: &Form) -> impl Iterator<Item = Form> {
-        // The latest atoms are the innermost: what they are bounded by was there before them.
+        // The latest atoms are the innermost, and are bounded by earlier ones.
         form.terms.iter().rev().flat_map(move |(atom, &count)| {
             let definitions = self.definitions.get(atom).into_iter().flatten();
             let facts = definitions.chain(&self.conditions);
@@ -411,7 +411,7 @@ fn common_divisor(a: i128, b: i128) -> i128 {
     if b == 0 { a } else { common_divisor(b, a % b) }
 }
 
-/// What holds of a quotient by a positive constant, of a dividend that is not negative.
+/// Returns facts about a quotient by a positive constant, of a dividend that is not negative.
 fn quotient(dividend: &Form, result: &Form, divisor: i128) -> Option<Vec<Form>> {
     let below = dividend.plus(result, divisor.checked_neg()?)?;
     let above = Form::default().plus(&below, -1)?.plus_constant(divisor.checked_sub(1)?)?;

@@ -1,6 +1,6 @@
 //! The simulator: executes a program, block by block and warp by warp. It is the semantics of programs.
 //!
-//! What it computes is what every device must compute, and what it refuses ([`Fault`]) no program may do. Blocks run in
+//! Every device must compute what the simulator computes, and no program may do what it refuses ([`Fault`]). Blocks run in
 //! order, and so do the warps of a block; a program without faults cannot tell, except that waiting for an earlier block
 //! ends. It must stay independent of the emitter and the devices, as those are tested against it.
 
@@ -28,7 +28,7 @@ use machine::Machine;
 pub use memory::SimMemory;
 pub use report::{AtomicCosts, Costs, GlobalCosts, PlaceCosts, Report, SECTOR, SharedCosts};
 
-/// How to simulate.
+/// Options of a simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Stop with a fault after so many steps: statements, and rounds of loops.

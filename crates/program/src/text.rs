@@ -62,9 +62,9 @@ impl Program {
 
 struct Printer<'a> {
     program: &'a Program,
-    /// What each variable is called, with its `%`.
+    /// Names of the variables, with their `%`.
     vars: Vec<String>,
-    /// What each memory is called, with its `@`.
+    /// Names of the memories, with their `@`.
     memories: Vec<String>,
     /// Whether this is for people: comments and variables that nothing defines are printed too.
     readable: bool,

@@ -1,13 +1,13 @@
-//! Uniformity analysis: for every variable, among whom it surely has the same value.
+//! Uniformity analysis: for every variable, the execution scope within which it surely has the same value.
 //!
-//! A level says who, at one point of one run, cannot disagree: all threads of a block, the threads of each warp, or
-//! nobody. It is about those who compute the value: of a value under a condition, about those for whom the condition
+//! A level is a scope whose threads, at one point of one run, cannot disagree: all threads of a block, the threads of each warp, or
+//! each thread alone. It is about the threads that compute the value: under a condition, those for which the condition
 //! holds. Levels are sound and not always tight. The analysis must not panic on any program; of one that the verifier
 //! would refuse, the levels mean nothing.
 
 use crate::ir::{Access, Carried, CollectiveOp, MemoryId, Operand, Program, Space, Stmt, Var, Workers};
 
-/// Among whom a value is the same. A larger one says less.
+/// Scope within which a value is the same. A larger one says less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Level {
     /// All threads of a block.
@@ -136,18 +136,18 @@ impl Analysis<'_> {
         }
     }
 
-    /// Who may find different things at the same index of a memory, at the same point of the program.
+    /// Returns the scope within which threads find the same contents at an index of a memory, at the same point of the program.
     fn contents(&self, memory: MemoryId, scope: Level) -> Level {
         match self.program.memories.get(memory.0 as usize).map(|memory| memory.space) {
             Some(Space::Global { access: Access::Read }) => Level::Block,
             Some(Space::Private { .. }) => Level::Thread,
-            // Nobody writes while the block or a warp reads as a whole: that would be a race. But one thread may read
+            // No thread writes while the block or a warp reads as a whole: that would be a race. But one thread may read
             // what it wrote before, and another what was there before that.
             _ => scope,
         }
     }
 
-    /// Who leaves a loop after different numbers of rounds leaves with different values.
+    /// Raises the levels of loop-carried values: threads that leave after different numbers of rounds have different values.
     fn carried(&mut self, carried: &[Carried], trips: Level) {
         for carried in carried {
             let level = self.of(&[carried.initial, carried.next]).max(trips);

@@ -10,7 +10,7 @@ use pumice_program::{
     simulate, vectorise,
 };
 
-/// What a case expects that does not happen.
+/// Runs a case. The error says which expectation is not met.
 fn run(program: &Program, case: &Case) -> Result<(), String> {
     if let Expectation::Refused(message) = &case.expectation {
         return match check(program) {

@@ -1,4 +1,4 @@
-//! Texts that nobody would write: the parser and the verifier refuse them or take them, and never panic. What they take
+//! Fuzzed texts: the parser and the verifier refuse them or take them, and never panic. What they take
 //! prints and reads back as the same, and simulates in bounded time.
 
 use proptest::prelude::*;

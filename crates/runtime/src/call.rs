@@ -39,7 +39,7 @@ impl<D: Shape, T: Elt> Change for Array<D, T> {
     }
 }
 
-/// What a kernel is given for one of its parameters.
+/// Argument of a kernel for one of its parameters.
 pub enum Given<'a> {
     /// An array to read.
     Array(Arc<dyn ArrayData>),
@@ -55,9 +55,9 @@ pub struct Callable {
     definition: Definition,
     passes: Passes,
     options: EmitOptions,
-    /// How long a launch may take.
+    /// Time limit of a launch.
     limit: Option<Duration>,
-    /// Where the user made it, if that is known.
+    /// Source location where the user made it, if that is known.
     place: Option<Place>,
     /// For each parameter whether kernels are made for its value.
     shaping: Vec<bool>,
@@ -133,7 +133,7 @@ impl Callable {
         &self.engine
     }
 
-    /// Launches the kernel and gives its result, which stays on the device until somebody looks. A kernel without a result
+    /// Launches the kernel and returns its result, which stays on the device until it is read. A kernel without a result
     /// gives an array without columns.
     pub fn run(&self, mut given: Vec<Given<'_>>) -> Result<Arc<dyn ArrayData>> {
         let call = self.bind(&given)?;
@@ -157,7 +157,7 @@ impl Callable {
         Ok(special.map_err(|error| Error::Invalid(error.to_string().into()))?.program)
     }
 
-    /// What is known of the arguments, as far as kernels are made for it; refuses what does not fit.
+    /// Returns the arguments as far as kernels are specialised for them; refuses those that do not fit.
     fn actual(&self, given: &[Given<'_>]) -> Result<Vec<KernelArgument>> {
         let kinds = self.definition.parameters();
         if kinds.len() != given.len() {
@@ -250,7 +250,7 @@ impl Callable {
             };
             let length = scalars[number].as_integer().unwrap_or(0) as usize;
             for (column, ty) in columns.iter().zip(self.types.get(number).map_or(&[][..], |types| types)) {
-                // Whoever implements `ArrayData` may have another length each time it is asked.
+                // An implementation of `ArrayData` may return another length each time it is asked.
                 column.memory()?.check_copy("an argument", length.saturating_mul(ty.bytes()))?;
             }
             arrays.push(columns);
@@ -336,12 +336,12 @@ impl Call<'_> {
         // SAFETY: the program comes from a definition of the kernel language, in which every index is below the length of
         // its array or checked to be: an array's memory holds as many elements as the length that is bound beside it
         // (`resident` and `own` see to that), the result's as many as the definition says for these very arguments. What
-        // is written is the result's own memory, the record, and arrays that `own` gives to nobody else.
+        // is written is the result's own memory, the record, and arrays that `own` makes exclusive to this launch.
         let launch = || unsafe { device.launch(&self.ready.kernel, self.ready.blocks, &arguments) };
         profile::queued(&**device, launch, || self.facts(&arguments))
     }
 
-    /// What a profile says of the launch: of memory its size, which may be a little more than its elements take.
+    /// Returns the facts about the launch for a profile. The size of memory may be a little more than its elements take.
     fn facts(&self, arguments: &[LaunchArgument<'_>]) -> Facts {
         let Ready { kernel, blocks, .. } = &*self.ready;
         let signature = kernel.signature();

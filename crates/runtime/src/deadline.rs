@@ -1,7 +1,7 @@
 //! Deadlines of runs: the stop record of a run, which its launches share, and what devices do with it.
 //!
 //! The record says whether to stop, how long the run may take, and, from its first launch on, when that is over by the
-//! clock of whoever watches: the device's own where it has one, else the host's. A launch that finds the run stopped does
+//! clock of the side that watches: the device's own where it has one, else the host's. A launch that finds the run stopped does
 //! nothing. Results of a stopped run are errors, like those of one that failed.
 
 use std::sync::{Arc, OnceLock};
@@ -21,9 +21,9 @@ pub(crate) const STOP_BYTES: usize = 8 * STOP_WORDS;
 pub(crate) struct Deadline {
     /// The stop record.
     pub(crate) record: Arc<Pooled>,
-    /// How long the run may take.
+    /// Time limit of the run.
     pub(crate) limit: Duration,
-    /// What runs: operations with their places, or a kernel's name.
+    /// Description of the run: operations with their places, or a kernel's name.
     pub(crate) place: Arc<str>,
 }
 

@@ -19,7 +19,7 @@ use crate::identity::{DeviceId, DeviceName};
 use crate::profile::Stamp;
 use crate::work::{self, Memo, Work};
 
-/// What keeps memory of the host prepared for a device; see [`Device::pin`].
+/// Guard that keeps memory of the host prepared for a device; see [`Device::pin`].
 pub type Pin = Box<dyn Any + Send + Sync>;
 
 /// Something that runs programs.
@@ -36,14 +36,14 @@ pub trait Device: Send + Sync {
         self.id().name()
     }
 
-    /// What it is, for people: model, driver, compiler.
+    /// Returns a description for people: model, driver, compiler.
     fn description(&self) -> String;
 
-    /// Everything besides the program and the options that a binary depends on: compiler, flags, processor, driver.
+    /// Returns everything besides the program and the options that a binary depends on: compiler, flags, processor, driver.
     /// It is part of a kernel's key, so it must be quick, and must not start processes.
     fn fingerprint(&self) -> String;
 
-    /// The facts that skeletons choose by.
+    /// Returns the facts that skeletons choose by.
     fn profile(&self) -> &Profile;
 
     /// Whether memory may be larger than was asked for, so that fewer sizes are in use. Not where a device checks bounds.
@@ -254,12 +254,12 @@ impl CompiledKernel {
         &self.signature.name
     }
 
-    /// What a launch must pass.
+    /// Returns the signature that a launch must match.
     pub fn signature(&self) -> &Signature {
         &self.signature
     }
 
-    /// The stop record among the arguments of a launch, if the program can be stopped.
+    /// Returns the stop record among the arguments of a launch, if the program can be stopped.
     pub(crate) fn stop_record<'a>(&self, arguments: &[LaunchArgument<'a>]) -> Option<&'a DeviceMemory> {
         match arguments.get(self.signature.stop?)? {
             LaunchArgument::Memory(memory) => Some(memory),
@@ -324,7 +324,7 @@ impl fmt::Debug for CompiledKernel {
     }
 }
 
-/// What a device must know of a program to launch its binary.
+/// Launch interface of a program: what a device must know to launch its binary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// The entry point.

@@ -1,4 +1,4 @@
-//! Arrays in a device's memory: the results of runs, fetched when somebody looks.
+//! Arrays in a device's memory: the results of runs, fetched when they are read.
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -19,14 +19,14 @@ pub(crate) struct DeviceArray {
     bounds: Vec<usize>,
     /// For extents that only the device knows, the cells that they are in.
     lengths: Vec<Option<Arc<Pooled>>>,
-    /// The extents, once somebody has asked.
+    /// The extents, once they were asked for.
     extents: OnceLock<Vec<usize>>,
     types: Arc<[ScalarType]>,
     /// The operation that it is the result of, if there is one.
     place: Option<Place>,
     pub(crate) columns: Vec<Arc<Pooled>>,
     pub(crate) status: Arc<Status>,
-    /// The elements, once somebody has fetched them.
+    /// The elements, once they were fetched.
     host: OnceLock<Vec<HostMemory>>,
 }
 

@@ -1,4 +1,4 @@
-//! One device at work: its memory and its kernels.
+//! Engine of one device: its memory and its kernels.
 
 use crate::deadline::{Deadline, STOP_BYTES};
 use crate::device::{CompiledKernel, Device};
@@ -39,8 +39,8 @@ struct Copy {
 }
 
 impl Engine {
-    /// The engine of a device; one for each in a process. Engines of devices that can be opened by name live on, with the
-    /// kernels that they know; those of others as long as somebody uses them.
+    /// Returns the engine of a device; one for each in a process. Engines of devices that can be opened by name live on, with the
+    /// kernels that they know; those of others as long as they are in use.
     pub fn of(device: Arc<dyn Device>) -> Arc<Engine> {
         profile::begin();
         static ENGINES: Mutex<Vec<Weak<Engine>>> = Mutex::new(Vec::new());
@@ -179,7 +179,7 @@ impl Engine {
         Ok((columns, None))
     }
 
-    /// The memory of an array on this device, to be changed: its own if nobody else holds it, or a copy of its own.
+    /// Returns the memory of an array on this device, to be changed: its own if nothing else holds it, or a copy of its own.
     pub(crate) fn own(&self, data: &Arc<dyn ArrayData>) -> Result<Resident> {
         let Some(array) = self.device_array(&**data) else { return Ok((self.uploaded(&**data)?, None)) };
         let status = Some(array.status.clone());

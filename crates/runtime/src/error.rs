@@ -1,4 +1,4 @@
-//! What can go wrong between a finished program and its result.
+//! Errors between a finished program and its result.
 //!
 //! Every message is written for the person who ran the program: it says what failed, and what was looked for or what
 //! to change. Errors are plain data (cloneable, no handles), so that a failure can be remembered and told again. No
@@ -20,7 +20,7 @@ use crate::identity::DeviceName;
 /// ```
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a program could not be built, loaded or run.
+/// Error of building, loading or running a program.
 ///
 /// ```
 /// use pumice::{Error, prelude::*};
@@ -39,7 +39,7 @@ pub enum Error {
     DeviceUnavailable {
         /// The device's name.
         device: String,
-        /// What was looked for and not found, or what the driver said.
+        /// Reason: what was looked for and not found, or the driver's message.
         reason: String,
     },
 
@@ -48,7 +48,7 @@ pub enum Error {
         "no device can be used here:\n{reasons}\nPUMICE_DEVICE=sim runs programs on the simulator, which is slow"
     )]
     NoDevice {
-        /// Why each device cannot be used, one per line.
+        /// Reason for each device, one per line.
         reasons: String,
     },
 
@@ -66,11 +66,11 @@ pub enum Error {
     Compiler {
         /// The device's name.
         device: DeviceName,
-        /// Which compiler it was.
+        /// The compiler.
         compiler: String,
         /// The kernel's name.
         kernel: String,
-        /// What the compiler wrote.
+        /// The compiler's output.
         log: String,
     },
 
@@ -81,7 +81,7 @@ pub enum Error {
         device: DeviceName,
         /// The kernel's name.
         kernel: String,
-        /// What the loader said.
+        /// The loader's message.
         reason: String,
     },
 
@@ -112,7 +112,7 @@ pub enum Error {
         device: DeviceName,
         /// The kernel's name.
         kernel: String,
-        /// What does not fit.
+        /// Description of what does not fit.
         reason: String,
     },
 
@@ -132,7 +132,7 @@ pub enum Error {
     /// Memory or a kernel of one device was given to another.
     #[error("{what} of {} was given to device `{device}`", other(found, device))]
     WrongDevice {
-        /// What was given: "memory", "a kernel" or "a plan".
+        /// Kind of what was given: "memory", "a kernel" or "a plan".
         what: &'static str,
         /// The device that was called.
         device: DeviceName,
@@ -145,20 +145,20 @@ pub enum Error {
     Host {
         /// The device's name.
         device: DeviceName,
-        /// What was being done.
+        /// The action that failed.
         action: String,
-        /// What the operating system said.
+        /// The operating system's message.
         reason: String,
     },
 
     /// A file of elements could not be read or written.
     #[error("cannot {action} {path}: {reason}")]
     File {
-        /// What was being done: "read", "map" or "write".
+        /// The action that failed: "read", "map" or "write".
         action: &'static str,
         /// The file's path.
         path: String,
-        /// What is wrong with it, or what the operating system said.
+        /// Reason: what is wrong with the file, or the operating system's message.
         reason: String,
     },
 
@@ -171,7 +171,7 @@ pub enum Error {
     Deadline {
         /// The time that a run may take.
         limit: std::time::Duration,
-        /// What ran: the operations that may go on for ever with their places, or a kernel's name.
+        /// Part of the program that ran: the operations that may not terminate with their places, or a kernel's name.
         place: PlacedMessage,
     },
 
@@ -179,7 +179,7 @@ pub enum Error {
     #[error("the run was cancelled")]
     Cancelled,
 
-    /// The simulator found that a kernel does what no kernel may do: a race, or memory that nobody wrote.
+    /// The simulator found that a kernel does what no kernel may do: a race, or a read of memory that was never written.
     #[error("the simulator stopped: {0}")]
     Fault(String),
 
@@ -279,13 +279,13 @@ impl Error {
         self.place().map(Place::operation)
     }
 
-    /// The error of a device that could not allocate so many bytes; whoever knows more adds it.
+    /// Creates the error of a device that could not allocate so many bytes; callers that know more add it.
     pub(crate) fn out_of_memory(device: DeviceName, bytes: usize) -> Error {
         Error::OutOfMemory { device, bytes, in_use: None, limit: None }
     }
 }
 
-/// How much memory is in use, as the end of a sentence.
+/// Returns the amount of memory in use, as the end of a sentence.
 fn usage(in_use: Option<usize>, limit: Option<usize>) -> String {
     match (in_use, limit) {
         (Some(in_use), Some(limit)) => format!("; {in_use} of its {limit} bytes are in use by this process"),

@@ -20,14 +20,14 @@ use std::time::Duration;
 
 /// A plan with its kernels, ready to be executed many times.
 pub struct PreparedPlan {
-    /// What the device keeps of the last run.
+    /// State that the device keeps of the last run.
     memo: Memo,
     plan: Arc<Plan>,
     /// The device that the kernels are for.
     device: DeviceId,
     /// For each launch of the plan the kernel and the number of blocks.
     launches: Vec<(Arc<CompiledKernel>, u64)>,
-    /// How long a run may take.
+    /// Time limit of a run.
     limit: Option<Duration>,
 }
 
@@ -152,7 +152,7 @@ impl PreparedPlan {
             let (columns, status) = profile::at(input.place, || engine.resident(data))?;
             before.extend(status);
             for (buffer, column) in input.buffers.iter().zip(columns) {
-                // Whoever implements `ArrayData` may have another length each time it is asked.
+                // An implementation of `ArrayData` may return another length each time it is asked.
                 column.memory()?.check_copy("an input", plan.buffers()[*buffer].bytes())?;
                 memories[*buffer] = Some(column);
                 given_data.insert(*buffer, data.clone());
@@ -266,7 +266,7 @@ pub(crate) struct Target {
     pub(crate) record: Option<Arc<Pooled>>,
     /// For results, column by column. A result that is an input, or the same as another one, is not put there.
     pub(crate) results: Vec<Option<Vec<Arc<Pooled>>>>,
-    /// By their bytes, memory that nobody needs after the work before. Work happens in order, so what a plan releases can be
+    /// By size in bytes: memory that is dead after the work before. Work happens in order, so what a plan releases can be
     /// written by a later launch.
     pub(crate) spare: HashMap<usize, Vec<Arc<Pooled>>>,
 }
@@ -378,7 +378,7 @@ impl Execution<'_> {
         self.record.as_ref()
     }
 
-    /// Whether the run failed, which is known once somebody looks.
+    /// Returns the outcome of the run, which is known once a result is read.
     pub(crate) fn status(&self) -> &Arc<Status> {
         &self.status
     }
@@ -394,7 +394,7 @@ impl Execution<'_> {
         self.engine.device().time(&mut || unsafe { self.engine.device().perform(&work, self.memo) })
     }
 
-    /// The results, which stay on the device until somebody looks.
+    /// Returns the results, which stay on the device until they are read.
     pub fn results(&self) -> Result<Vec<Arc<dyn ArrayData>>> {
         let result = |result: &ResultArray| {
             let ResultArray { place, extents, cells, buffers } = result;

@@ -3,7 +3,7 @@
 use std::fs::Metadata;
 use std::time::{Duration, SystemTime};
 
-/// After so long a temporary file is nobody's any more, whoever made it.
+/// Age from which a temporary file counts as abandoned, whichever process made it.
 const OLD: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Refuses what another user owns or may write to.
@@ -60,7 +60,7 @@ fn has_ended(process: i32) -> bool {
     if process <= 0 {
         return false; // It would mean a group of processes.
     }
-    // SAFETY: signal 0 is sent to nobody; the call only says whether it could be.
+    // SAFETY: signal 0 is not delivered; the call only says whether it could be.
     let answer = unsafe { libc::kill(process, 0) };
     answer != 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH)
 }

@@ -1,6 +1,6 @@
 //! Functions of users that work on a device's memory inside array programs: libraries of a vendor, or code in another language.
 //!
-//! What they do is theirs alone to answer for: nothing here can check what is done with an address.
+//! Their users alone answer for what they do: nothing here can check what is done with an address.
 
 use crate::device_array::{DeviceArray, into_array_error};
 use crate::error::{Error, Result};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// The kinds of devices whose memory other code can use.
 const RAW_KINDS: [&str; 3] = ["cpu", "cuda", "opencl"];
 
-/// What a function of [`foreign_on`] is called with.
+/// Arguments of a function of [`foreign_on`].
 #[derive(Debug)]
 pub struct DeviceCall<'a> {
     /// The queue in which all work of the device is done in order: a `CUstream`, whose context is current in this thread, or a
@@ -55,11 +55,11 @@ impl DeviceColumns<'_> {
     }
 }
 
-/// What a function computes of an array in the memory of devices of a kind, `"cpu"`, `"cuda"` or `"opencl"`; elsewhere, and where
-/// `extents` gives nothing, what `fallback` computes of it. The fallback may use [`foreign`](pumice_array::foreign), for a
+/// Applies a function to an array in the memory of devices of a kind, `"cpu"`, `"cuda"` or `"opencl"`; elsewhere, and where
+/// `extents` gives nothing, applies `fallback`. The fallback may use [`foreign`](pumice_array::foreign), for a
 /// function of the host, or this, for another kind of device.
 ///
-/// `extents` gives the extents of the result for those of the array. If the function gives an error, that is the program's, with
+/// `extents` gives the extents of the result for those of the array. An error of the function is an error of the program, with
 /// this place.
 ///
 /// # Safety

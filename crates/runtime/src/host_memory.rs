@@ -29,14 +29,14 @@ struct Piece {
     bytes: Vec<u8>,
 }
 
-/// Pieces that nobody uses, the oldest first.
+/// Returns the pieces that are not in use, the oldest first.
 fn kept() -> MutexGuard<'static, Vec<Piece>> {
     static KEPT: Mutex<Vec<Piece>> = Mutex::new(Vec::new());
     KEPT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl HostMemory {
-    /// As many bytes, of any value: those of a piece that was given back, or new ones.
+    /// Returns memory of this size with any contents: a piece that was given back, or a new one.
     pub(crate) fn any(bytes: usize) -> Result<HostMemory> {
         if bytes >= LARGE {
             let mut kept = kept();
@@ -52,7 +52,7 @@ impl HostMemory {
     pub(crate) fn prepare_for(&mut self, device: &dyn Device) {
         let Piece { pin, bytes } = &mut self.piece;
         if self.is_used_again && pin.is_none() {
-            // SAFETY: the bytes are neither moved nor freed before the pin is dropped: nobody else gets at the vector.
+            // SAFETY: the bytes are neither moved nor freed before the pin is dropped: nothing else gets at the vector.
             *pin = unsafe { device.pin(bytes) };
         }
     }
@@ -112,7 +112,7 @@ pub(crate) fn zeroed(bytes: usize) -> Result<Vec<u8>> {
         return Err(exhausted);
     }
     prefer_large_pages(address, bytes);
-    // SAFETY: allocated by the global allocator for as many bytes, all of which are initialised; nobody else has it.
+    // SAFETY: allocated by the global allocator for as many bytes, all of which are initialised; this is the only owner.
     Ok(unsafe { Vec::from_raw_parts(address, bytes, bytes) })
 }
 

@@ -1,4 +1,4 @@
-//! Which device something belongs to: the name that people choose it by, and the identity that its handles carry.
+//! Names and identities of devices: the name that people choose one by, and the identity that its handles carry.
 //!
 //! A name can stand for several openings of one piece of hardware, each with a context of its own; an identity cannot.
 //! Memory and kernels carry the identity, so that a device refuses what is another's, also where the two have the same

@@ -2,7 +2,7 @@
 //!
 //! A kernel's key is a hash of everything that decides its binary: the program before emission, the emitter, the device
 //! with its compiler, the options. Binaries are code that will run with the user's rights, so only files are trusted
-//! that belong to the user, in a folder that nobody else can write to, and whose content fits their hash. Everything
+//! that belong to the user, in a folder that no other user can write to, and whose content fits their hash. Everything
 //! else is built again. Trouble with the folder is never an error, because nothing but time depends on it: it is
 //! remembered for [`KernelTable::diagnostics`], and never written to standard error.
 //!
@@ -44,7 +44,7 @@ pub struct KernelTable {
     counts: [AtomicU64; 3],
 }
 
-/// How much a table keeps.
+/// Limits of what a table keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Kernels that are kept in memory, besides those that compiled programs hold.
@@ -59,7 +59,7 @@ impl Default for Limits {
     }
 }
 
-/// What a process knows of the size of its folder.
+/// Size of the folder, as far as this process knows it.
 #[derive(Default)]
 struct Size {
     /// The bytes when it last looked, and what it wrote since; nothing before it first looked.
@@ -77,7 +77,7 @@ enum Folder {
     None,
 }
 
-/// Where the kernels that were asked for came from, so far.
+/// Numbers of kernels that were asked for, by where they came from, so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Kernels that were in the process already.
@@ -136,7 +136,7 @@ impl KernelTable {
         }
     }
 
-    /// Unloads kernels that nobody holds until no more than `most` are left, and returns how many it unloaded.
+    /// Unloads kernels that nothing else holds until no more than `most` are left, and returns how many it unloaded.
     fn evict(&self, most: usize) -> usize {
         let evicted = lock(&self.loaded).evict(most);
         evicted.len()
@@ -166,12 +166,12 @@ impl KernelTable {
         self.usable_folder().map(|folder| folder.join(note_key(parts)))
     }
 
-    /// What was wrong with the folder or its entries, for people who wonder why their kernels are compiled again.
+    /// Returns the problems with the folder or its entries, for people who wonder why their kernels are compiled again.
     pub fn diagnostics(&self) -> Vec<String> {
         lock(&self.diagnostics).clone()
     }
 
-    /// The folder in use, or nothing if kernels are kept in memory alone.
+    /// Returns the folder in use, or nothing if kernels are kept in memory alone.
     pub fn folder(&self) -> Option<PathBuf> {
         self.usable_folder()
     }
@@ -202,7 +202,7 @@ impl KernelTable {
         self.usable_folder().map_or(Removed::default(), |folder| folder::clear(&folder))
     }
 
-    /// Where the kernels that were asked for came from.
+    /// Returns the numbers of kernels that were asked for, by where they came from.
     pub fn counts(&self) -> Counts {
         let count = |place: usize| self.counts[place].load(Ordering::Relaxed);
         Counts { memory: count(MEMORY), disk: count(DISK), built: count(BUILT) }

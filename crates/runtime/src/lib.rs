@@ -1,7 +1,7 @@
 //! The runtime: devices behind one trait, their memory and kernels, and the execution of plans.
 //!
 //! Plans come from `pumice-array`; this layer brings inputs to a device, compiles kernels once, launches them in order
-//! and hands results out that stay where they are until somebody looks.
+//! and hands results out that stay where they are until they are read.
 
 mod call;
 mod deadline;

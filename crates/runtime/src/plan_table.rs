@@ -1,6 +1,6 @@
 //! Plans that a device's engine keeps, so that a program which is written again is not planned again.
 //!
-//! Programs are known by what plans depend on ([`Identity`]), not by who wrote them: whoever describes the same program
+//! Programs are identified by what plans depend on ([`Identity`]), not by their author: a second description of the same program
 //! with the same choices finds the plans that were made before. What is kept holds neither arrays nor kernels; a program that
 //! lives holds the kernels of its plans.
 
@@ -20,14 +20,14 @@ const MOST_PROGRAMS: usize = 256;
 const MOST_PLANS: usize = 64;
 const MOST_CHOICES: usize = 16;
 
-/// What decides about a program's plans besides the program.
+/// Choices that decide about a program's plans, besides the program.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Choices {
-    /// How it is planned.
+    /// Options of planning.
     pub plan: PlanOptions,
-    /// How its kernels become text.
+    /// Options of emission.
     pub emit: EmitOptions,
-    /// How long a run may take.
+    /// Time limit of a run.
     pub limit: Option<Duration>,
 }
 
@@ -67,7 +67,7 @@ impl PlanTable {
     }
 }
 
-/// What a program's plan depends on: the extents of array arguments, scalars that extents depend on, what has been
+/// Key of a program's plan: the extents of array arguments, scalars that extents depend on, what has been
 /// read so far, and arguments that may be overwritten.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {

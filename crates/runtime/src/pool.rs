@@ -1,4 +1,4 @@
-//! Device memory that is used again: buffers come from here and go back when nobody holds them.
+//! Device memory that is used again: buffers come from here and go back when nothing holds them.
 
 use crate::device::{Device, DeviceMemory};
 use crate::error::{Error, Result};
@@ -13,7 +13,7 @@ pub struct Pool {
     device: Arc<dyn Device>,
     free: Mutex<Free>,
     most_bytes: usize,
-    /// Bytes that somebody holds.
+    /// Bytes in use.
     in_use: AtomicUsize,
 }
 
@@ -114,12 +114,12 @@ impl Pool {
     /// Gives all free memory back to the device, once the work that used it is done.
     pub fn empty(&self) {
         let all = std::mem::take(&mut *self.lock());
-        // A failed wait is reported by whoever looks at a result; the memory is free either way.
+        // A failed wait is reported when a result is read; the memory is free either way.
         let _ = self.device.synchronize();
         drop(all);
     }
 
-    /// Bytes that somebody holds; those that are free here do not count.
+    /// Returns the bytes that are in use; those that are free here do not count.
     pub fn in_use(&self) -> usize {
         self.in_use.load(Ordering::Relaxed)
     }

@@ -23,7 +23,7 @@ pub struct UniformLoop<'a> {
     pub step: (&'a ArrayProgram, Arc<PreparedPlan>),
     /// When it ends.
     pub until: Until<'a>,
-    /// Which of the inputs are the state.
+    /// Positions of the state among the inputs.
     pub state: Range<usize>,
     /// The inputs of the first round.
     pub inputs: &'a [Arc<dyn ArrayData>],
@@ -192,7 +192,7 @@ struct BoundStep<'a> {
     there: Execution<'a>,
     /// From the second place to the first.
     back: Execution<'a>,
-    /// What is copied: the given state to the first place, after a round there what the step gave elsewhere, after one back the same,
+    /// Copies: of the given state to the first place, after a round there of what the step gave elsewhere, after one back of the same,
     /// and at the end from the second place to the first.
     brought: Vec<Move>,
     moved: Vec<Move>,
@@ -250,7 +250,7 @@ struct Move {
     bytes: usize,
 }
 
-/// What brings the columns of an array to another one, where they are not there already.
+/// Returns the copies that bring the columns of an array to another one, where they are not there already.
 fn copy(engine: &Engine, from: &Arc<dyn ArrayData>, to: &Arc<dyn ArrayData>) -> Result<Vec<Move>> {
     let count: usize = to.extents().iter().product();
     let columns = engine.resident(from)?.0.into_iter().zip(engine.resident(to)?.0).zip(to.types());

@@ -8,7 +8,7 @@ use pumice_program::{FAILURE_BYTES, FailureRecord};
 use pumice_scalar::Site;
 use std::sync::{Arc, OnceLock};
 
-/// The outcome of a run, which is known once somebody looks at a result.
+/// The outcome of a run, which is known once a result is read.
 pub struct Status {
     device: Arc<dyn Device>,
     /// The memory in which failures are recorded, if the run can fail.
@@ -22,7 +22,7 @@ pub struct Status {
     outcome: OnceLock<Result<()>>,
 }
 
-/// So many runs may wait for somebody to look; after that the runtime looks itself, or the chain would grow for ever.
+/// Maximum number of runs whose status is not checked; after that the runtime checks it, or the chain would grow for ever.
 const MOST_WAITING: usize = 64;
 
 impl Status {
@@ -70,7 +70,7 @@ impl Status {
         if let Some(outcome) = self.outcome.get() {
             return outcome.clone();
         }
-        // Not in `get_or_init`, as nothing may be locked while a device works (see `DeviceArray::columns`). Whoever looks
+        // Not in `get_or_init`, as nothing may be locked while a device works (see `DeviceArray::columns`). A thread that looks
         // at the same time finds the same.
         let outcome = self.find();
         let _ = self.outcome.set(outcome.clone());

@@ -1,7 +1,7 @@
 //! Work for a device, as data: what a plan does, or the rounds of a loop, so that a device can take it as a whole.
 //!
 //! A device that knows all that comes can prepare it once and start it with one call, and go through a loop without asking the
-//! host. What it prepares it keeps in a [`Memo`], which whoever gives it the work holds.
+//! host. It keeps what it prepares in a [`Memo`], which the caller that gives it the work holds.
 
 use crate::device::{CompiledKernel, Device, DeviceMemory, LaunchArgument};
 use crate::error::Result;
@@ -16,7 +16,7 @@ pub enum Work<'a> {
     Zero {
         /// The memory.
         memory: &'a DeviceMemory,
-        /// How many.
+        /// Number of bytes.
         bytes: usize,
     },
     /// The first bytes of one memory are copied to another.
@@ -25,14 +25,14 @@ pub enum Work<'a> {
         from: &'a DeviceMemory,
         /// The memory that is written.
         to: &'a DeviceMemory,
-        /// How many.
+        /// Number of bytes.
         bytes: usize,
     },
     /// A kernel runs.
     Launch {
         /// The kernel.
         kernel: &'a Arc<CompiledKernel>,
-        /// How many blocks of it.
+        /// Number of blocks.
         blocks: u64,
         /// Its arguments.
         arguments: Vec<LaunchArgument<'a>>,
@@ -105,12 +105,12 @@ impl Test<'_> {
     }
 }
 
-/// What a device keeps of work that it may be given again.
+/// State that a device keeps of work that it may be given again.
 #[derive(Default)]
 pub struct Memo(Mutex<Option<Box<dyn Any + Send>>>);
 
 impl Memo {
-    /// What is kept, unless another thread is about to do the same work.
+    /// Returns the state, unless another thread is about to do the same work.
     pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, Option<Box<dyn Any + Send>>>> {
         self.0.try_lock().ok()
     }

@@ -93,7 +93,7 @@ fn on_opencl() -> Result<(), String> {
     on("opencl", &[PROGRAM, EMIT], true)
 }
 
-/// Where there is a GPU, which there need not be anywhere.
+/// Runs the files on a GPU, if there is one.
 #[test]
 fn on_cuda() -> Result<(), String> {
     on("cuda", &[PROGRAM, EMIT], false)

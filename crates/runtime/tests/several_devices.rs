@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Set in the process that the test starts.
 const CHILD: &str = "PUMICE_TEST_TWO_DEVICES";
 
-/// How PoCL is told to show two devices: the names of its drivers were changed between versions.
+/// Values of `POCL_DEVICES` that make PoCL show two devices: the names of its drivers were changed between versions.
 const TWO: [&str; 2] = ["pthread basic", "cpu cpu-minimal"];
 
 #[test]

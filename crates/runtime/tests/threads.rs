@@ -48,7 +48,7 @@ fn tasks_of_a_pool_may_look_at_one_large_result_at_once() -> pumice::Result<()> 
                 assert_eq!((values.len() as i64, values.last()), (LENGTH, Some(&(LENGTH - 1))));
                 Ok::<(), pumice::Error>(())
             };
-            // Each task looks and leaves another to the others, who are free to take parts of the download meanwhile.
+            // Each task looks and leaves another to the other threads, which are free to take parts of the download meanwhile.
             fn tasks(depth: u32, look: &(impl Fn() -> pumice::Result<()> + Sync)) -> pumice::Result<()> {
                 if depth == 0 {
                     return look();

@@ -1,4 +1,4 @@
-//! What goes around the pieces of a strip: statements, and the control flow that all lanes take alike.
+//! Statements of a strip, and the control flow around its pieces that all lanes take alike.
 
 use pumice_program::{Carried, Joined, LaneStep, Operand, Stmt, Var};
 

@@ -8,9 +8,9 @@
 //! but neither load nor store, and keep the values that they carry. What lanes do atomically is done lane by lane, and
 //! what the lanes of a warp do together ends a piece; a strip is then made of whole warps.
 //!
-//! What a statement becomes and which values need arrays is decided before anything is written, by a pass over Program IR
+//! A pass over Program IR decides, before anything is written, what each statement becomes and which values need arrays
 //! ([`LanePlan`]); this folder follows it. `strip.rs` writes parallel loops, `piece.rs` loops over lanes and the values in
-//! them, `control.rs` what goes around those, `prefetch.rs` what a loop asks memory for ahead of time, and `masks.rs` what some lanes do and others do not.
+//! them, `control.rs` the control flow around those, `prefetch.rs` prefetches of loops, and `masks.rs` what only some lanes do.
 //!
 //! Warps are run one after the other. A thread's private memory is a column of an array with a row for each element, so
 //! that neighbouring lanes have neighbouring memory.
@@ -30,7 +30,7 @@ use crate::text::Text;
 
 pub(crate) use strip::Cell;
 
-/// How many lanes a strip has: enough independent work to hide the latency of arithmetic, few enough that a loop's
+/// Writes the number of lanes of a strip: enough independent work to hide the latency of arithmetic, few enough that a loop's
 /// values stay in registers. More than 16, because gcc unrolls shorter loops before it vectorises.
 pub(crate) fn preamble(text: &mut Text) {
     text.line("#ifdef __AVX512F__");
@@ -43,7 +43,7 @@ pub(crate) fn preamble(text: &mut Text) {
 /// The state of a strip that is being written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lanes {
-    /// How the lanes run together; none outside of strips.
+    /// Plan of the strip; none outside of strips.
     plan: Option<Rc<LanePlan>>,
     /// Whether statements go into the loop over lanes; outside it they are done once for all.
     collecting: bool,
@@ -61,29 +61,29 @@ pub(crate) struct Lanes {
     first: String,
     /// The name of a lane's number.
     lane: String,
-    /// How many lanes there are.
+    /// Number of lanes, as text.
     width: String,
     /// The mask in force: an array's name.
     mask: Option<String>,
 }
 
 impl Lanes {
-    /// Where statements are to be added, if not to the text outside.
+    /// Returns the body of the loop over lanes, if statements are to be added there and not outside it.
     pub(crate) fn sink(&mut self) -> Option<&mut Text> {
         self.collecting.then_some(&mut self.body)
     }
 
-    /// The name of a lane's number.
+    /// Returns the name of a lane's number.
     pub(crate) fn lane(&self) -> &str {
         &self.lane
     }
 
-    /// How many lanes there are.
+    /// Returns the number of lanes, as text.
     pub(crate) fn width(&self) -> &str {
         &self.width
     }
 
-    /// Whether a lane is live, if that is in question.
+    /// Returns the mask that says whether a lane is live, if some may not be.
     pub(crate) fn mask(&self) -> Option<String> {
         self.mask.clone()
     }

@@ -62,7 +62,7 @@ impl Writer<'_> {
         name
     }
 
-    /// Where a lane finds a value.
+    /// Returns the variable or array element that holds a lane's value. Values that pieces compute again are defined first.
     pub(crate) fn lane_place(&mut self, var: Var) -> String {
         let name = self.name(var).to_owned();
         if self.lanes.index == Some(var) {

@@ -13,7 +13,7 @@ use crate::writer::Writer;
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// How far ahead a loop asks, in bytes of one array: a few times what memory delivers in the time that it takes to answer.
+/// Prefetch distance, in bytes of one array: a few times what memory delivers within its latency.
 const AHEAD: usize = 2048;
 
 impl Writer<'_> {

@@ -14,7 +14,7 @@ use crate::writer::Writer;
 /// warps.
 const MOST_LANES: i128 = 64;
 
-/// Which thread of the block runs, in a parallel loop: the place of its private memory.
+/// Number of the thread that runs, in a parallel loop: the position of its private memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cell {
     /// The index of the loop, which is the thread's number but for what follows.

@@ -201,7 +201,7 @@ impl Builder {
     }
 }
 
-/// Names the result of an operation that nobody named.
+/// Names the result of an operation that has no name yet.
 fn result_name(op: Op) -> &'static str {
     match op {
         Op::Add => "sum",

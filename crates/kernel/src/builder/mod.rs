@@ -36,7 +36,7 @@ struct Frame {
     noted: Option<Place>,
     /// The comment of another kernel in force, if that is the last one; see [`Builder::push_copied`].
     copied: Option<String>,
-    /// How many statements are around it.
+    /// Number of statements around it.
     nesting: usize,
     /// Whether a statement in it, or in a list inside it, writes shared memory.
     writes_shared: bool,
@@ -76,10 +76,10 @@ impl List {
     }
 }
 
-/// Which part of the machine executes what is being described.
+/// Execution scope of what is being described.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExecutionScope {
-    /// Nobody yet: outside the grid.
+    /// Outside the grid.
     Host,
     /// A block as a whole.
     Block,
@@ -102,11 +102,11 @@ pub(crate) struct Builder {
     names: HashMap<Id, &'static str>,
     pub distributed: bool,
     pub scope: ExecutionScope,
-    /// The warp's own number among the block's warps, where a warp or its lanes are at work.
+    /// The warp's own number among the block's warps, where the execution scope is a warp or one of its lanes.
     pub warp: Option<Term>,
-    /// Who listens to the elements that the kernel hands on.
+    /// Listeners to the elements that the kernel hands on.
     pub listeners: Vec<std::rc::Rc<dyn crate::skeletons::Listener>>,
-    /// Those who listen to the block that is at work.
+    /// Listeners to the current block.
     pub hearing: Vec<std::rc::Rc<dyn crate::skeletons::Listener>>,
     /// The operation that is being described.
     pub place: Option<Place>,
@@ -114,7 +114,7 @@ pub(crate) struct Builder {
     pub guarded: bool,
     /// Conditions under which what is read now is in bounds; see [`crate::effects::under`].
     pub guards: Vec<Term>,
-    /// Between which values some variables are.
+    /// Known ranges of some variables.
     pub ranges: Ranges,
     /// Memory of the block whose first element is set where a failure is recorded; see [`crate::flag_failures`].
     pub failure_flag: Option<MemoryId>,
@@ -122,11 +122,11 @@ pub(crate) struct Builder {
     pub length_cells: HashMap<MemoryId, Term>,
     /// Memories that were only looked at; see [`probe`].
     spare: BTreeSet<MemoryId>,
-    /// How many scopes there are around the kernel's expressions.
+    /// Number of scopes around the kernel's expressions.
     depth: usize,
     mistake: Option<BuildError>,
     pub requirements: Vec<Requirement>,
-    /// Where the user asked for the kernel.
+    /// Source location where the user asked for the kernel.
     origin: Place,
 }
 
@@ -347,7 +347,7 @@ impl Builder {
         if frame.nesting > MAX_NESTING { Vec::new() } else { frame.statements }
     }
 
-    /// How many statements are around the list that is open.
+    /// Returns the number of statements around the list that is open.
     fn nesting(&self) -> usize {
         self.frames.last().map_or(0, |frame| frame.nesting)
     }
@@ -374,7 +374,7 @@ impl Builder {
         }
     }
 
-    /// Adds a statement that only a thread can do: one of them, where a block or warp as a whole is at work.
+    /// Adds a statement that only a thread can execute: one of them, where the execution scope is a block or a warp.
     fn push_in_thread(&mut self, statement: Stmt) {
         let workers = match self.scope {
             ExecutionScope::Thread => return self.push(statement),
@@ -398,7 +398,7 @@ impl Builder {
         self.frames.last().is_some_and(|frame| !frame.statements.is_empty())
     }
 
-    /// Notes a mistake if memory that each thread has for itself is used where no single thread is at work.
+    /// Notes a mistake if private memory is used where the execution scope is not a single thread.
     pub fn check_private(&mut self, memory: MemoryId) {
         let space = self.program.memories.get(memory.0 as usize).map(|memory| memory.space);
         if let (Some(Space::Private { .. }), true) = (space, self.scope != ExecutionScope::Thread) {

@@ -36,7 +36,7 @@ impl Builder {
     }
 
     fn restore(&mut self, before: Snapshot) {
-        // Their numbers are not used again: who has kept one would mean another's.
+        // Their numbers are not used again: one that was kept would mean another memory.
         for (number, memory) in self.program.memories.iter_mut().enumerate().skip(before.memories) {
             self.spare.insert(MemoryId(number as u32));
             self.memory_names.remove(&memory.name);

@@ -1,4 +1,4 @@
-//! What a kernel does, statement by statement: loops at a level, memory, barriers, atomics, what warps do together.
+//! Effects of a kernel, statement by statement: loops at a level, memory, barriers, atomics, warp collectives.
 //!
 //! These functions add to the program being built and check that they stand where they may; a mistake is noted and
 //! reported when the kernel is finished. They work on untyped terms and do not check indices: the typed language
@@ -62,11 +62,11 @@ pub fn block_warps() -> u32 {
     (block_threads() / WARP).max(1)
 }
 
-/// An element of memory that was written before and is not written again. The index is in bounds, or that is asked before.
+/// Returns an element of memory that was written before and is not written again. The index is in bounds, or that is asked before.
 pub fn read(memory: MemoryId, ty: ScalarType, index: Term) -> Term {
     let (guarded, guards) = with(|builder| (builder.guarded, builder.guards.clone()));
     // SAFETY: kernels are described by safe code through `Pull` and its like, which hand on indices that are in bounds where
-    // the value is demanded, and by `crate::raw`, where somebody has promised that.
+    // the value is demanded, and by `crate::raw`, whose callers have promised that.
     let load = |guarded| unsafe { Term::load(memory.0.into(), ty, index, guarded) };
     match guards.into_iter().reduce(|all, guard| all.binary(Op::And, guard)) {
         None => load(guarded),
@@ -145,7 +145,7 @@ pub fn store(memory: MemoryId, index: Term, value: Term) {
     }
 }
 
-/// Writes the scalars of an element, one a memory.
+/// Writes the scalars of an element, one per memory.
 pub fn store_element(memories: &[MemoryId], index: Term, terms: &[Term]) {
     if memories.len() != terms.len() {
         let (wanted, found) = (memories.len(), terms.len());
@@ -206,7 +206,7 @@ fn allocate(name: &str, ty: ScalarType, space: Space) -> MemoryId {
     with(|builder| Some(builder.memory(name, ty, space))).unwrap_or(MemoryId(0))
 }
 
-/// Changes an element of memory at once; gives the element before, where somebody wants it.
+/// Changes an element of memory atomically; returns the element before, where it is wanted.
 pub fn atomic(
     op: AtomicOp,
     memory: MemoryId,

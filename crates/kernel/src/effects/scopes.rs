@@ -161,7 +161,7 @@ pub fn warps(extent: Term, body: impl FnOnce(Term)) {
     }
     let fits = extent.integer().is_some_and(|extent| extent <= count.into());
     workers(Workers::Warps, extent, "warp", |index| {
-        // The number of the warp that is at work: what its own memory is found by.
+        // The number of the current warp, by which its own memory is found.
         let own = if fits { index } else { index.binary(Op::Rem, Constant::from(i64::from(count)).into()) };
         during(|builder| builder.warp.replace(own), |builder, before| builder.warp = before, || body(index));
         with(|builder| {
@@ -178,7 +178,7 @@ pub fn lanes(extent: Term, body: impl FnOnce(Term)) {
     workers(Workers::Lanes, extent, "lane", body);
 }
 
-/// The number of the warp that is at work among the warps of its block.
+/// Returns the number of the current warp among the warps of its block.
 pub fn own_warp() -> Term {
     with(|builder| {
         if builder.warp.is_none() {

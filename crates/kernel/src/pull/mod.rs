@@ -1,4 +1,4 @@
-//! Pull arrays: a length and a function from index to element. Nothing is computed until somebody asks.
+//! Pull arrays: a length and a function from index to element. Nothing is computed until an element is read.
 //!
 //! Taking arrays apart is free here: every operation below is index arithmetic that ends up inside the loop which
 //! consumes the array. Putting arrays together needs a condition on the index (`append`, `unpair`); where that matters,
@@ -267,13 +267,13 @@ impl<T: Storable, S: Size> Pull<T, S> {
     ///
     /// # Safety
     ///
-    /// In every launch, the memories are of this length at least, one a scalar, and nobody writes them before they are read
+    /// In every launch, the memories are of this length at least, one per scalar, and nothing writes them before they are read
     /// for the last time.
     pub unsafe fn from_memory(length: S, cells: Vec<(MemoryId, ScalarType)>) -> Self {
         Pull::in_memory(length, cells)
     }
 
-    /// The array in memories of this length at least, one a scalar.
+    /// The array in memories of this length at least, one per scalar.
     pub(crate) fn in_memory(length: S, cells: Vec<(MemoryId, ScalarType)>) -> Self {
         Pull::new(length, move |i| {
             T::from_terms(cells.iter().map(|(memory, ty)| effects::read(*memory, *ty, i.term())).collect())

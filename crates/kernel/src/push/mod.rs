@@ -214,7 +214,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     /// # Safety
     ///
     /// Every index from 0 to below the length is handed to the writer, once; otherwise elements are whatever the memory held,
-    /// which may be another program's data, and who listens to them hears some twice.
+    /// which may be another program's data, and listeners hear some of them twice.
     ///
     /// ```
     /// use pumice::kernel::{Grid, Ix, Pull, preview};
@@ -270,17 +270,17 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
         (self.produce)(writer);
     }
 
-    /// Runs the program, writing to memory, one a scalar of the element.
+    /// Runs the program, writing to memory, one per scalar of the element.
     ///
     /// # Safety
     ///
-    /// In every launch, each memory holds as many elements as this array has, nobody else reads or writes it, and it is
+    /// In every launch, each memory holds as many elements as this array has, nothing else reads or writes it, and it is
     /// zeroed before unless the array [is complete](Push::is_complete).
     pub unsafe fn write_to(&self, cells: &[MemoryId]) {
         self.write_in(cells);
     }
 
-    /// Runs the program, writing to memory that is long enough, one a scalar of the element.
+    /// Runs the program, writing to memory that is long enough, one per scalar of the element.
     pub(crate) fn write_in(&self, cells: &[MemoryId]) {
         self.write(&|index, value| effects::store_element(cells, index.term(), &T::terms(&value)));
     }
@@ -381,7 +381,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
         Push::trusted_at(self.level, length, move |write| (self.produce)(&|i, value| write(f(i), value)))
     }
 
-    /// Both arrays, one after the other: the first is written, then the second, and nobody asks which (`concP`).
+    /// Concatenates both arrays: the first is written, then the second, without a test per element (`concP`).
     ///
     /// ```
     /// use pumice::kernel::{Block, Ix, Pull, preview};

@@ -33,7 +33,7 @@ impl BlockSum {
     }
 
     /// Combines the values of all threads, through cells from one on; `result` is given the number of each team with what it has,
-    /// in one of its threads. All threads of the block are at work, and nobody else uses the cells before the next barrier.
+    /// in one of its threads. All threads of the block take part, and nothing else uses the cells before the next barrier.
     pub fn combine(
         self,
         monoid: &Monoid,

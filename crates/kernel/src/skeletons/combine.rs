@@ -22,7 +22,7 @@ use std::fmt;
 use std::rc::Rc;
 use table::{Copies, Table};
 
-/// How elements are combined into their targets.
+/// Method of combining elements into their targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Combine {
     /// By an atomic operation per column, in global memory.
@@ -76,7 +76,7 @@ impl Combine {
     }
 }
 
-/// What is to be combined.
+/// Task of a combination.
 #[derive(Clone, Copy, Debug)]
 pub struct CombineTask<'a> {
     /// The operator of (new element, old element).
@@ -87,18 +87,18 @@ pub struct CombineTask<'a> {
     pub elements: i64,
     /// Instructions, roughly, that computing an element takes.
     pub cost: u32,
-    /// How to combine if the operator allows it; otherwise, and where this is `None`, it is chosen.
+    /// Method to use if the operator allows it; otherwise, and where this is `None`, one is chosen.
     pub wanted: Option<Combine>,
 }
 
-/// How elements are combined, and how the work of doing so is divided.
+/// Method of a combination, and the division of its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CombinePlan {
-    /// How they are combined.
+    /// The method.
     pub how: Combine,
-    /// Why so.
+    /// Reason for it.
     pub why: &'static str,
-    /// How a pull array hands them on. The targets are cut into as many parts as this has, each with blocks of its own:
+    /// Division of a pull array that hands the elements on. The targets are cut into as many parts as this has, each with blocks of its own:
     /// every one looks at all elements.
     pub rounds: Rounds,
     /// Blocks that share the elements.
@@ -120,7 +120,7 @@ const RESIDENT: u64 = 8;
 const THREADS_BESIDE_OTHERS: u32 = 1536;
 /// More copies than this gain nothing: a warp has so many threads, and memory so many banks.
 const MOST_COPIES: u64 = 32;
-/// How large and how many tables of a GPU are at most.
+/// Maximum size and number of a GPU's tables.
 #[derive(Clone, Copy)]
 struct MostTables {
     /// Cells of a table, unless a single copy of all targets has more.
@@ -130,8 +130,8 @@ struct MostTables {
 }
 
 const COPIED: MostTables = MostTables { cells: u64::MAX, resident: RESIDENT };
-/// Nobody knows how many elements an expansion has, and some may go nowhere. Clearing tables, and combining them into the targets, would take
-/// longer than few elements do, so tables are smaller and fewer, of larger blocks.
+/// For an expansion: its number of elements is not known, and some may go nowhere. Clearing tables, and combining them into the targets,
+/// would take longer than few elements do, so tables are smaller and fewer, of larger blocks.
 const FEW_TABLES: MostTables = MostTables { cells: 1 << 12, resident: RESIDENT / 2 };
 /// A table is worth its clearing and its combination into the targets if a block has so many elements per target.
 const ELEMENTS_PER_TARGET: u64 = 4;
@@ -172,7 +172,7 @@ impl CombinePlan {
         let at_once = tables.as_ref().map_or(1, |tables| tables.at_once);
         let plan = CombinePlan::with(profile, task, &updates, tables);
         let items = Rounds::new(profile).items.min(plan.rounds.items);
-        // Blocks are as many as are at work at once. If registers for all listeners left room for fewer, the rest would come after
+        // There are as many blocks as run at once. If registers for all listeners left room for fewer, the rest would come after
         // them, alone. What costs more than a few instructions needs its registers.
         let is_planned = plan.how == Combine::Privatised && profile.coalesces && task.cost <= CHEAP;
         let (resident, blocks) = match is_planned {
@@ -341,8 +341,8 @@ impl Tables {
     }
 }
 
-/// Where an element goes: whether anywhere (`None` if it always does), its target, and its value, of its index and value
-/// as the producer hands them on.
+/// Route of an element, given its index and value as the producer hands them on: whether it goes anywhere (`None` if it always does),
+/// its target, and its value.
 pub type Route = Rc<dyn Fn(Ix, Scalars) -> (Option<Exp<bool>>, Ix, Scalars)>;
 
 /// Combines elements into the targets in global memory: a [`Listener`].
@@ -428,7 +428,7 @@ impl Listener for Combiner {
 
     fn element(&self, index: Ix, value: Scalars) {
         let (goes, target, value) = (self.route)(index, value);
-        // Threads that are at work together have different copies of a target, and so have neighbours of one thread.
+        // Threads that run together have different copies of a target, and so have neighbours of one thread.
         let lane = match self.plan.rounds.stretch {
             true => index,
             false => index >> i64::from(self.plan.rounds.items.max(1).ilog2()),

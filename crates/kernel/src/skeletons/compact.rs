@@ -17,7 +17,7 @@ use pumice_program::WARP;
 use pumice_scalar::{Constant, Exp, Op, Primitive, ScalarType};
 use std::rc::Rc;
 
-/// What a compaction is to do.
+/// Task of a compaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompactTask {
     /// Number of elements.
@@ -28,7 +28,7 @@ pub struct CompactTask {
     pub cost: u32,
 }
 
-/// How the work of a compaction is divided.
+/// Division of the work of a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CompactPlan {
     /// As a scan of one row would be divided, by tiles or stretches.
@@ -133,13 +133,13 @@ pub struct Compact {
     pub tile: Ix,
     /// An element with its flag.
     pub at: Rc<dyn Fn(Ix) -> (Exp<bool>, Scalars)>,
-    /// How many elements are kept, if the others are to stand behind them.
+    /// Number of elements that are kept, if the others are to stand behind them.
     pub kept: Option<Ix>,
     /// Receives the number of kept elements, in one thread. With three kernels the scan of the counts has it.
     pub count: Option<Rc<dyn Fn(Ix)>>,
 }
 
-/// Where a tile learns how many elements are kept before it.
+/// Source of the number of elements that are kept before a tile.
 pub(super) enum Before {
     Nothing,
     LookBack(ScanState),
@@ -153,8 +153,8 @@ impl Compact {
     ///
     /// # Safety
     ///
-    /// In every launch the memory of the state is as large as [`CompactPlan::state`] says, its words are zero, and nobody
-    /// else uses it. Nobody reads elements that are not written. The flag of an element is the same whenever it is computed,
+    /// In every launch the memory of the state is as large as [`CompactPlan::state`] says, its words are zero, and nothing
+    /// else uses it. Nothing reads elements that are not written. The flag of an element is the same whenever it is computed,
     /// and [`Compact::kept`] is the number of elements whose flag holds.
     pub unsafe fn push(self, plan: CompactPlan, state: Option<ScanState>) -> Push<Grid, Dynamic, Ix> {
         let before = match (plan.scan.phases, state) {

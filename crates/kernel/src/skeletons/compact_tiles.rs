@@ -21,7 +21,7 @@ pub(super) struct CompactTile<'a> {
     length: Ix,
 }
 
-/// What each thread has of a tile.
+/// Part of a tile that each thread has.
 struct Own {
     /// A word, with a bit per element.
     flags: Cells,
@@ -162,7 +162,7 @@ impl<'a> CompactTile<'a> {
         Own { flags, elements: elements.into_inner().unwrap_or(Cells(Vec::new())) }
     }
 
-    /// How many bits the count of what a warp keeps of a part takes: several are found as fields of one word.
+    /// Returns the number of bits of a warp's count of kept elements of a part: several counts are fields of one word.
     fn count_bits(&self) -> u32 {
         if LANES * self.items() < 256 { 8 } else { 16 }
     }

@@ -68,7 +68,7 @@ impl GatherFold {
             let (before, operator) = (current.clone(), self.monoid.operator.clone());
             let paired = Pull::<Dynamic>::new(half, move |i| {
                 let both = || operator(before.get(i), before.get(i + half as i64));
-                // The last of an odd number has nobody to be combined with.
+                // The last of an odd number has no partner.
                 choose::<Dynamic>((i + half as i64).lt(all as i64), both, || before.get(i))
             });
             current = paired.push::<Block>().force();

@@ -13,9 +13,9 @@ use std::rc::Rc;
 
 /// Hears the elements of a producer: a consumer.
 pub trait Listener {
-    /// Prepares a block, before its first element. Stands where a block as a whole is at work.
+    /// Prepares a block, before its first element. Stands where the execution scope is a block.
     fn start(&self, _block: Ix) {}
-    /// Takes one element with its index. Stands where a single thread is at work.
+    /// Takes one element with its index. Stands where the execution scope is a thread.
     fn element(&self, index: Ix, value: Scalars);
     /// Whether it checks the elements that it takes and can be told that they have been: then a producer asks of many at once
     /// what [`Listener::accepts`] says, and hands them on between two calls of [`Listener::trust`].
@@ -28,7 +28,7 @@ pub trait Listener {
     }
     /// Says whether it accepts all elements from here on.
     fn trust(&self, _trusted: bool) {}
-    /// Ends a block, after its last element. Stands where a block as a whole is at work.
+    /// Ends a block, after its last element. Stands where the execution scope is a block.
     fn finish(&self, _block: Ix) {}
 }
 
@@ -47,7 +47,7 @@ pub fn hand_on(producer: &Push<Grid, Dynamic, Ix>, listeners: &[Rc<dyn Listener>
     );
 }
 
-/// Does the work of a block between the hooks of those who listen.
+/// Does the work of a block between the hooks of its listeners.
 pub(crate) fn between_hooks(block: Ix, body: impl FnOnce()) {
     let listeners: Vec<Rc<dyn Listener>> = with(|builder| std::mem::take(&mut builder.listeners));
     listeners.iter().for_each(|listener| listener.start(block));
@@ -58,7 +58,7 @@ pub(crate) fn between_hooks(block: Ix, body: impl FnOnce()) {
     with(|builder| builder.listeners = listeners);
 }
 
-/// The listener of the block that is at work, if there is one alone and it checks what it takes.
+/// Returns the listener of the current block, if there is one alone and it checks what it takes.
 pub(super) fn checking() -> Option<Rc<dyn Listener>> {
     match with(|builder| builder.hearing.clone()).as_slice() {
         [one] if one.checks() => Some(one.clone()),

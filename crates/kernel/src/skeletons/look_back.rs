@@ -1,13 +1,13 @@
-//! How tiles of a row learn what stands before them in one pass: each tells its sum, and asks those before it.
+//! Look-back of a single-pass scan: each tile of a row tells its sum, and asks the tiles before it for theirs.
 //!
 //! A row's tiles are in groups of as many as a block has threads. A tile tells its own sum, and each of its threads asks one
 //! of the tiles before it in the group, so that all are asked at once. The last tile of a group then knows the group's sum and
-//! tells it, and every tile asks all groups before its own at once, each thread some neighbouring ones. Nobody waits for a
+//! tells it, and every tile asks all groups before its own at once, each thread some neighbouring ones. No tile waits for a
 //! tile that waits for others outside of its own group, so no chain goes along the row. The elements are combined in the same
 //! order in every run, whichever block is quicker, and the same input gives the same bits.
 //!
 //! A block may wait only for blocks that have started: tiles are numbered in the order in which blocks start (see
-//! [`ticket`]), and where [`crate::Profile::forward_progress`] does not hold nobody may use this.
+//! [`ticket`]), and this may be used only where [`crate::Profile::forward_progress`] holds.
 
 use super::monoid::{Cells, Monoid, choose, each_thread, now, only_if, scan_lanes, select};
 use crate::effects;
@@ -28,9 +28,9 @@ pub struct ScanState {
 /// The memory that a [`ScanState`] needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateSize {
-    /// How many words, which are zeroed before each launch.
+    /// Number of words, which are zeroed before each launch.
     pub words: i64,
-    /// How many sums, and the types of their scalars; none where they fit into words.
+    /// Number of sums, and the types of their scalars; none where they fit into words.
     pub sums: i64,
     /// See `sums`.
     pub types: Vec<ScalarType>,
@@ -39,7 +39,7 @@ pub struct StateSize {
 /// The bit of a word that says that there is a sum.
 const TOLD: u64 = 1 << 63;
 
-/// How many bits of a word a scalar takes. A count is never negative.
+/// Returns the number of bits of a word that a scalar takes. A count is never negative.
 fn bits(ty: ScalarType, counts: bool) -> u32 {
     match ty {
         ScalarType::Bool => 1,
@@ -53,7 +53,7 @@ fn fits(types: &[ScalarType], counts: bool) -> bool {
     types.iter().map(|ty| bits(*ty, counts)).sum::<u32>() <= 63
 }
 
-/// What a tile asks of those before it in its row.
+/// Look-back of a tile: its questions to the tiles before it in its row.
 pub(super) struct LookBack {
     state: ScanState,
     /// The sums, and how they are combined.
@@ -66,7 +66,7 @@ pub(super) struct LookBack {
     found_groups: Cells,
 }
 
-/// What all tiles of a scan have in common.
+/// Properties that all tiles of a scan have in common.
 #[derive(Clone, Copy)]
 pub(super) struct LookBackKind {
     /// Whether the sums are numbers that are never negative.
@@ -89,7 +89,7 @@ impl StateSize {
     }
 }
 
-/// The number of the tile that this block is to do, of so many: the block takes one that nobody has begun. The first of the
+/// Returns the number of the tile that this block is to do, of so many: one that no other block has begun. The first of the
 /// words counts the tiles that were begun.
 pub(super) fn ticket(words: MemoryId, tiles: Ix) -> Ix {
     take_ticket(words, ScalarType::U64, Exp::from(0), tiles)
@@ -106,7 +106,7 @@ pub(super) fn take_ticket(words: MemoryId, ty: ScalarType, place: Ix, tiles: Ix)
     effects::sync();
     let ticket =
         cell.read(0).0.first().map_or(Exp::from(0), |term| Exp::from_term(term.cast(ScalarType::I64)));
-    // The words were zero, so it is below the number of tiles: this is for whoever reasons about its range.
+    // The words were zero, so it is below the number of tiles: the clamp is for analyses of its range.
     let number: Ix = ticket.clamp(0, tiles - 1);
     effects::compute(&[number.term()]).first().map_or(number, |term| Exp::from_term(*term))
 }
@@ -116,7 +116,7 @@ pub(super) fn take_ticket(words: MemoryId, ty: ScalarType, place: Ix, tiles: Ix)
 struct Turn {
     /// Its number among all tiles.
     number: Ix,
-    /// How many tiles stand before it in its group.
+    /// Number of tiles before it in its group.
     before: Ix,
     /// The number of its group among the row's.
     group: Ix,
@@ -190,7 +190,7 @@ impl LookBack {
         effects::sync();
     }
 
-    /// Everything before the tile, after [`LookBack::ask_groups`]. For all threads of the block.
+    /// Returns the sum of everything before the tile, after [`LookBack::ask_groups`]. For all threads of the block.
     pub fn answer(&self) -> Scalars {
         let in_group = self.sum_of(&self.found);
         match self.kind.groups {

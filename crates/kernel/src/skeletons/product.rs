@@ -19,7 +19,7 @@ use crate::{Profile, Pull, Push, Rows, named, parts_for, quotient, remainder, se
 use pumice_scalar::{Constant, Exp, ScalarType, Term};
 use std::rc::Rc;
 
-/// What a product is to do.
+/// Task of a product.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProductTask {
     /// Pairs of matrices.
@@ -36,7 +36,7 @@ pub struct ProductTask {
     pub result: Vec<ScalarType>,
 }
 
-/// What the threads along one side of a tile have of it: `groups` groups of `wide` neighbours each, groups being as far from
+/// Shares of the threads along one side of a tile: `groups` groups of `wide` neighbours each, groups being as far from
 /// each other as all threads reach. So neighbouring threads' elements are in different banks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Side {
@@ -56,19 +56,19 @@ impl Side {
         self.threads * self.own()
     }
 
-    /// Where the `k`-th of a thread's rows is, for the thread with this number along the side.
+    /// Returns the position of the `k`-th of a thread's rows, for the thread with this number along the side.
     fn place(self, thread: Ix, k: u32) -> Ix {
         let start = k / self.wide * (self.threads * self.wide) + k % self.wide;
         thread * i64::from(self.wide) + i64::from(start)
     }
 }
 
-/// How the work of a product is divided. Extents are not fixed in the kernel.
+/// Division of the work of a product. Extents are not fixed in the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ProductPlan {
     rows: Side,
     columns: Side,
-    /// How much of the inner extent a block's memory holds at a time.
+    /// Part of the inner extent that a block's memory holds at a time.
     depth: u32,
     /// Rows of a thread that go through a slice together: their elements are in registers meanwhile.
     rows_at_once: u32,
@@ -178,7 +178,7 @@ impl ProductPlan {
         }
     }
 
-    /// Where a row of a thread is in the tile: so many after the one with the number `start` in its own.
+    /// Returns the position of a thread's row in the tile: so many after the one with the number `start` in its own.
     fn row(&self, thread: Ix, start: Ix, after: u32) -> Ix {
         match start.term().integer() {
             Some(start) => self.rows.place(thread, start as u32 + after),
@@ -226,9 +226,9 @@ pub struct Product {
     pub left: Operand,
     /// The right matrices.
     pub right: Operand,
-    /// What each element of the result begins with.
+    /// Initial value of each element of the result.
     pub initial: Scalars,
-    /// What changes it by an element of a row and one of a column. It can be applied to any values: it cannot fail and comes to
+    /// Update of it by an element of a row and one of a column. It can be applied to any values: it cannot fail and comes to
     /// an end.
     pub step: ProductStep,
 }

@@ -1,6 +1,6 @@
 //! Skeletons of users in place of ours: how array programs fold rows and write arrays, as functions of the kernel language.
 //!
-//! What a skeleton gets are pull arrays, so it cannot read outside them, and what it gives is written through a check: a
+//! A skeleton gets pull arrays, so it cannot read outside them, and its result is written through a check: a
 //! skeleton can give wrong results, but never touch what is not its own.
 
 use crate::item::{Dynamic, Ix, Scalars};
@@ -44,7 +44,7 @@ impl FoldRows {
 pub trait FoldSkeleton: Send + Sync {
     /// Its name: kernels are called so, hence a C identifier.
     fn name(&self) -> &str;
-    /// How many threads a block has, on a device like this.
+    /// Returns the number of threads of a block, on a device like this.
     fn threads(&self, profile: &Profile) -> u32;
     /// Describes the kernel: an array with the result of every row.
     fn fold(&self, fold: FoldRows, profile: &Profile) -> Push<Grid, Dynamic, Ix>;
@@ -56,7 +56,7 @@ pub trait FoldSkeleton: Send + Sync {
 pub trait WriteSkeleton: Send + Sync {
     /// Its name: kernels are called so, hence a C identifier.
     fn name(&self) -> &str;
-    /// How many threads a block has, on a device like this.
+    /// Returns the number of threads of a block, on a device like this.
     fn threads(&self, profile: &Profile) -> u32;
     /// Describes the kernel: an array with the same elements, each of them once.
     fn write(&self, xs: Pull<Dynamic, Ix>, profile: &Profile) -> Push<Grid, Dynamic, Ix>;
@@ -71,9 +71,9 @@ pub trait WriteSkeleton: Send + Sync {
 /// ```
 #[derive(Clone, Default)]
 pub struct Skeletons {
-    /// How rows are folded.
+    /// Skeleton that folds rows.
     pub fold: Option<Arc<dyn FoldSkeleton>>,
-    /// How pull arrays are written.
+    /// Skeleton that writes pull arrays.
     pub write: Option<Arc<dyn WriteSkeleton>>,
 }
 
@@ -85,7 +85,7 @@ impl fmt::Debug for Skeletons {
     }
 }
 
-/// Two are the same if they are one value: nobody can compare functions.
+/// Two are the same if they are one value: functions cannot be compared.
 impl PartialEq for Skeletons {
     fn eq(&self, other: &Self) -> bool {
         fn same<T: ?Sized>(one: &Option<Arc<T>>, other: &Option<Arc<T>>) -> bool {
@@ -176,7 +176,7 @@ where
     Arc::new(Named { name: name.into(), threads, f })
 }
 
-/// What a user's skeleton gives, as an array of this length: an index that is not in it is an error when the kernel runs.
+/// Bounds the result of a user's skeleton by this length: an index out of bounds is an error when the kernel runs.
 pub fn within(push: Push<Grid, Dynamic, Ix>, length: Ix, place: Place) -> Push<Grid, Dynamic, Ix> {
     let all = push.clone();
     Push::trusted(length, move |write| {

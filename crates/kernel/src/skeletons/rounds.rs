@@ -9,7 +9,7 @@ use crate::push::now;
 use crate::{Profile, Pull, Push, named, quotient, remainder};
 use pumice_scalar::Exp;
 
-/// How a pull array is handed on in rounds.
+/// Division of a pull array that is handed on in rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rounds {
     /// Threads of a block.
@@ -18,7 +18,7 @@ pub struct Rounds {
     pub items: u32,
     /// Groups of neighbouring elements that a thread takes in one round.
     pub unroll: u32,
-    /// How many blocks hand on the same elements, side by side, for a consumer that divides its own work: block `b` is
+    /// Number of blocks that hand on the same elements, side by side, for a consumer that divides its own work: block `b` is
     /// number `b` modulo this among them. 1 if every element is handed on once.
     pub parts: u32,
     /// Whether a block's share is one stretch of the elements, which suits a CPU's caches, or every so many tiles of them.
@@ -28,7 +28,7 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// How elements are handed on, one like the other, on a device like this. A CPU's thread goes alone through a stretch of
+    /// Returns the division for elements that are all alike, on a device like this. A CPU's thread goes alone through a stretch of
     /// memory; neighbouring threads of a GPU take neighbouring pieces, as wide as an access.
     pub fn new(profile: &Profile) -> Rounds {
         match profile.coalesces {

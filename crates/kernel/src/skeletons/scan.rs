@@ -17,7 +17,7 @@ use pumice_program::WARP;
 use pumice_scalar::ScalarType;
 use std::rc::Rc;
 
-/// Which elements are combined to an element of a scan's result.
+/// Elements that are combined to an element of a scan's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ScanKind {
     /// All up to the one at its index, and that one.
@@ -28,7 +28,7 @@ pub enum ScanKind {
     Extended,
 }
 
-/// What a scan is to do.
+/// Task of a scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScanTask {
     /// Number of rows.
@@ -43,7 +43,7 @@ pub struct ScanTask {
     pub commutes: bool,
 }
 
-/// Who scans a row.
+/// Execution units that scan a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ScanWay {
     /// Some lanes of a warp: `lanes` of them, a power of two. A thread does so with `batch` rows at a time.
@@ -59,23 +59,23 @@ pub enum ScanWay {
     Stretches,
 }
 
-/// Where a tile learns what stands before it.
+/// Source from which a tile learns what stands before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ScanPhases {
-    /// Nowhere: a row is no longer than a tile.
+    /// None: a row is no longer than a tile.
     Alone,
-    /// From the tiles before it, in one pass: [`Scan::push`] with a state.
+    /// The tiles before it, in one pass: [`Scan::push`] with a state.
     LookBack,
-    /// From a scan of the sums of the tiles: [`Scan::tile_sums`], a scan of these, and [`Scan::push_with_sums`].
+    /// A scan of the sums of the tiles: [`Scan::tile_sums`], a scan of these, and [`Scan::push_with_sums`].
     Three,
 }
 
-/// How the work of a scan is divided. Extents are not fixed in the kernel.
+/// Division of the work of a scan. Extents are not fixed in the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ScanPlan {
-    /// Who scans a row.
+    /// Execution units that scan a row.
     pub way: ScanWay,
-    /// Where a tile learns what stands before it.
+    /// Source from which a tile learns what stands before it.
     pub phases: ScanPhases,
     /// Threads of a block: a multiple of 32, except for [`ScanWay::Stretches`].
     pub threads: u32,
@@ -92,7 +92,7 @@ pub struct ScanPlan {
     pub tickets: bool,
     /// Whether there is a case of its own for whole tiles, without a check per element.
     pub whole_tiles: bool,
-    /// How tiles are summed by themselves, where that is a fold.
+    /// Division of the sums of tiles, where these are a fold.
     pub sums: Option<FoldPlan>,
 }
 
@@ -100,7 +100,7 @@ pub struct ScanPlan {
 const THREAD_BYTES: i64 = 64;
 /// The most elements that a thread has; what it does with each is written out.
 const THREAD_ELEMENTS: i64 = 16;
-/// So many times as many elements has a thread of a long scan in which tiles wait for each other: with large tiles there
+/// Factor by which a thread has more elements in a long scan whose tiles wait for each other: with large tiles there
 /// is less to wait for.
 const LARGER_TILES: i64 = 4;
 /// An element that costs more than this is not computed in several places of a kernel.
@@ -218,9 +218,9 @@ pub struct Scan {
     pub tile: Ix,
     /// The elements.
     pub at: ElementAt,
-    /// What combines them.
+    /// Operator that combines them, with its neutral element.
     pub monoid: Monoid,
-    /// Which of them are combined.
+    /// Elements that are combined.
     pub kind: ScanKind,
     /// Whether rows are scanned from their last element to their first. The operator still has what stands further left on
     /// its left.
@@ -242,7 +242,7 @@ impl Scan {
     ///
     /// # Safety
     ///
-    /// In every launch the memory of the state is as large as [`ScanPlan::state`] says, its words are zero, and nobody else
+    /// In every launch the memory of the state is as large as [`ScanPlan::state`] says, its words are zero, and nothing else
     /// uses it.
     pub unsafe fn push(self, plan: ScanPlan, state: Option<ScanState>) -> Push<Grid, Dynamic, Ix> {
         let before = match (plan.phases, state) {
@@ -286,13 +286,13 @@ impl Scan {
     }
 }
 
-/// Where a tile learns what stands before it.
+/// Source from which a tile learns what stands before it.
 pub(super) enum Before {
-    /// There is nothing.
+    /// Nothing stands before it.
     Nothing,
-    /// From other tiles.
+    /// Other tiles.
     LookBack(ScanState),
-    /// From this function of the tile's number among all.
+    /// This function of the tile's number among all.
     Sums(Rc<dyn Fn(Ix) -> Scalars>),
 }
 

@@ -86,7 +86,7 @@ struct Strand {
     /// Its first element and how many there are, in the order of the scan.
     start: Ix,
     length: Ix,
-    /// Everything before it.
+    /// Everything before it, combined.
     before: Scalars,
     /// Whether it ends with the row.
     ends_row: Exp<bool>,

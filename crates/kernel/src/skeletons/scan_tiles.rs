@@ -67,7 +67,7 @@ pub(super) fn write_sums(scan: &Scan, plan: ScanPlan, write: Write<'_>) {
     });
 }
 
-/// Everything before a tile.
+/// Everything before a tile, combined.
 enum Prefix {
     Nothing,
     Known(Scalars),
@@ -86,7 +86,7 @@ struct Tile<'a> {
     length: Ix,
 }
 
-/// What is kept of a tile while it is scanned.
+/// Memory for a tile while it is scanned.
 struct Parts {
     /// By thread: its elements, each with those before it in its group, in the order of the scan.
     own: Cells,

@@ -30,7 +30,7 @@ use pumice_scalar::{Exp, Op, ScalarType, Term};
 use std::rc::Rc;
 use tiles::{Before, SortTile};
 
-/// What a sort by digits is to do.
+/// Task of a sort by digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SortTask {
     /// Number of rows.
@@ -41,7 +41,7 @@ pub struct SortTask {
     pub types: Vec<ScalarType>,
 }
 
-/// Who sorts a row.
+/// Execution units that sort a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SortWay {
     /// One block, by all digits.
@@ -54,10 +54,10 @@ pub enum SortWay {
     Stretches,
 }
 
-/// How a sort by digits is divided. Extents are not fixed in the kernels.
+/// Division of a sort by digits. Extents are not fixed in the kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SortPlan {
-    /// Who sorts a row.
+    /// Execution units that sort a row.
     pub way: SortWay,
     /// Threads of a block.
     pub threads: u32,
@@ -141,17 +141,17 @@ impl SortPlan {
         SortPlan { threads: threads as u32, items: items as u32, tile: threads * items, ..plan }
     }
 
-    /// How many digits there are.
+    /// Returns the number of values of a digit.
     pub fn digits(&self) -> i64 {
         1 << self.bits
     }
 
-    /// How many passes it takes to sort by keys of so many bits.
+    /// Returns the number of passes that sort by keys of so many bits.
     pub fn passes(&self, key_bits: u32) -> u32 {
         key_bits.div_ceil(self.bits)
     }
 
-    /// Words of 32 or 64 bits through which the tiles of one pass tell each other their counts, and their type.
+    /// Returns the number of words through which the tiles of one pass tell each other their counts, and their type, of 32 or 64 bits.
     pub fn words(&self, task: &SortTask) -> (i64, ScalarType) {
         let words = task.rows.saturating_mul(self.tiles).saturating_mul(self.digits()).saturating_add(1);
         (words, look_back::word_type(task.columns))
@@ -212,7 +212,7 @@ pub struct FoundDigit {
     pub keys: Vec<KeyOf>,
     /// The limits of the keys; `None` if the only pass takes the only digit.
     pub limits: Option<LimitAt>,
-    /// How many passes come after this one: an argument of the launch, so that passes share kernels.
+    /// Number of passes after this one: an argument of the launch, so that passes share kernels.
     pub after: Ix,
     /// The elements as the passes before have moved them; `None` if there are none.
     pub moved: Option<ElementAt>,
@@ -224,7 +224,7 @@ pub struct FoundDigit {
 pub enum PassDigit {
     /// This one.
     Fixed(Digit),
-    /// What is found on the device, for [`SortWay::Stretches`].
+    /// A digit that is found on the device, for [`SortWay::Stretches`].
     Found(FoundDigit),
 }
 
@@ -268,7 +268,7 @@ impl Sort {
     ///
     /// # Safety
     ///
-    /// In every launch the memory has an element of `i64` for each count, which is zero before, and nobody else uses it.
+    /// In every launch the memory has an element of `i64` for each count, which is zero before, and nothing else uses it.
     pub unsafe fn count_all(self, plan: SortPlan, digits: &[Digit], counts: MemoryId) {
         tiles::count_all(&self, plan, digits, counts);
     }
@@ -277,7 +277,7 @@ impl Sort {
     ///
     /// # Safety
     ///
-    /// In every launch the memory has two elements of `u64` for each key, which are zero before, and nobody else uses it.
+    /// In every launch the memory has two elements of `u64` for each key, which are zero before, and nothing else uses it.
     pub unsafe fn find_limits(self, keys: &[KeyOf], limits: MemoryId) {
         self.each_tile(|row, tile| stretches::find_limits(&self, keys, [row, tile], limits));
     }
@@ -287,7 +287,7 @@ impl Sort {
     ///
     /// # Safety
     ///
-    /// In every launch the memory has an element of `u64` with that number, and nobody else uses it.
+    /// In every launch the memory has an element of `u64` with that number, and nothing else uses it.
     pub unsafe fn choose_buckets(
         self,
         plan: SortPlan,
@@ -305,7 +305,7 @@ impl Sort {
     /// # Safety
     ///
     /// In every launch both memories, which have one for each scalar of an element, have an element for each of the row, and
-    /// nobody else uses them.
+    /// nothing else uses them.
     pub unsafe fn push_buckets(
         self,
         plan: SortPlan,
@@ -371,7 +371,7 @@ impl Sort {
     /// # Safety
     ///
     /// In every launch the words of the state, as many as [`SortPlan::words`] says from its first on, are there and zero, and
-    /// nobody else uses them. `starts` is for the same elements and this digit.
+    /// nothing else uses them. `starts` is for the same elements and this digit.
     pub unsafe fn push_with_look_back(
         self,
         plan: SortPlan,

@@ -7,7 +7,7 @@ use crate::{Block, Grid, Profile, Pull, Push, named, quotient, remainder};
 use pumice_scalar::Exp;
 use std::rc::Rc;
 
-/// How the work of a write is divided.
+/// Division of the work of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WritePlan {
     /// Threads of a block.
@@ -39,7 +39,7 @@ const BUSY_THREADS: [(u32, u32); 2] = [(2 * MANY_ROWS, 384), (MANY_ROWS, 1024)];
 /// Elements that share loads are made by one thread while they cost no more than this together.
 const SHARED_COST: u32 = 4096;
 
-/// So many neighbouring elements, or fewer that rows of `columns` elements have a whole number of: an access of small elements may
+/// Returns `items`, or fewer such that rows of `columns` elements have a whole number of them: an access of small elements may
 /// be cut to 4 of them, and else it is one.
 pub(super) fn dividing(items: i64, columns: i64) -> i64 {
     let mut items = items;
@@ -96,7 +96,7 @@ impl WritePlan {
         let affordable = u64::from(SHARED_COST / (cost.max(1) * self.items));
         let most = wanted.min(affordable);
         let at_most = |most: u64| [4, 2, 1].into_iter().find(|count| u64::from(*count) <= most).unwrap_or(1);
-        // With many rows, half as many blocks are at work at a time.
+        // With many rows, half as many blocks run at a time.
         let has_many = !planes && self.items * MANY_ROWS <= THREAD_ELEMENTS;
         let rows = match rows {
             true if has_many && affordable.min(2 * wanted) >= MANY_ROWS.into() => MANY_ROWS,
@@ -107,7 +107,7 @@ impl WritePlan {
         WritePlan { rows, planes, ..self }
     }
 
-    /// How many neighbouring indices a block takes in a dimension before that of the columns: 0 is the one right before.
+    /// Returns the number of neighbouring indices that a block takes in a dimension before that of the columns: 0 is the one right before.
     fn count(&self, from_last: usize) -> i64 {
         match from_last {
             0 => self.rows.into(),
@@ -221,14 +221,14 @@ fn split(number: Ix, extents: &[Ix]) -> Vec<Ix> {
 struct Part {
     /// The index of the first row, in all dimensions but that of the columns.
     first: Vec<Ix>,
-    /// How many indices from there on, in each of these dimensions, if there are so many.
+    /// Number of indices from there on, in each of these dimensions, if there are so many.
     counts: Vec<i64>,
     /// The extents of these dimensions.
     outer: Vec<Ix>,
     /// The first column, and how many from there on.
     start: Ix,
     length: Ix,
-    /// How many columns a row has.
+    /// Number of columns of a row.
     columns: Ix,
     plan: WritePlan,
 }

@@ -175,7 +175,7 @@ impl<T: Storable, S: Size> Pull<Push<Block, T, S>, Ix> {
                     let next = counter.clone();
                     let ticket = Pull::<u64>::new(1, move |_| next.atomic_add(0, 1));
                     let ticket = ticket.push::<Block>().force().get(0).cast::<i64>();
-                    // A number that is too large was not counted from 0, and some tile is nobody's then.
+                    // A number that is too large was not counted from 0, and then no block has done some tile.
                     if let Some(inside) = check::inside(ticket, tiles, place) {
                         effects::compute(&[inside.term()]);
                     }

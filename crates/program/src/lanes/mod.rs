@@ -18,31 +18,31 @@ use pumice_scalar::Op;
 use crate::divergence::Divergence;
 use crate::ir::{Operand, Program, Stmt, Var};
 
-/// A value that is computed again in each piece takes at most so many operations.
+/// Maximum number of operations of a value that each piece computes again.
 const RECOMPUTED_SIZE: u32 = 4;
 
-/// What becomes of a statement in a strip.
+/// Treatment of a statement in a strip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaneStep {
-    /// It is done once for all lanes, outside of pieces.
+    /// Executed once for all lanes, outside of pieces.
     Once,
-    /// It is part of the piece at hand.
+    /// Part of the current piece.
     InPiece,
     /// Control flow around pieces, which all lanes take alike.
     Uniform,
     /// Control flow around pieces, under a mask of the lanes that take it.
     Masked,
-    /// It ends the piece at hand, and is pieces of its own: a check, a shuffle or a vote.
+    /// Ends the current piece and forms pieces of its own: a check, a shuffle or a vote.
     Together,
 }
 
-/// How the lanes of a strip run together.
+/// Plan by which the lanes of a strip run together.
 #[derive(Clone, Debug, Default)]
 pub struct LanePlan {
     divergence: Divergence,
-    /// The values that are used in another piece than the one that defines them.
+    /// Values that are live across pieces.
     crossing: HashSet<Var>,
-    /// The values that are cheap to compute again, with how.
+    /// Values that are cheap to compute again, with the operations that do so.
     cheap: HashMap<Var, (Op, Vec<Operand>)>,
 }
 
@@ -57,7 +57,7 @@ impl LanePlan {
         plan
     }
 
-    /// Makes what is computed again find its operands, which are computed again too.
+    /// Adds operands of recomputed values that are recomputed too, so that each piece finds them.
     fn close_over_operands(&mut self) {
         let mut open: Vec<Var> = self.crossing.iter().copied().collect();
         while let Some(var) = open.pop() {
@@ -73,7 +73,7 @@ impl LanePlan {
         }
     }
 
-    /// Returns what becomes of a statement of the body.
+    /// Returns the treatment of a statement of the body.
     pub fn step(&self, stmt: &Stmt) -> LaneStep {
         match stmt {
             Stmt::Let { .. } | Stmt::Load { .. } if stmt.defines().iter().all(|&var| !self.varies(var)) => {

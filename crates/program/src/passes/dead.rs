@@ -1,7 +1,7 @@
-//! A pass: removes what computes values that nobody uses.
+//! A pass: removes computations whose values are not used.
 //!
-//! Stores, failures and barriers stay, and so does everything that they depend on; but nobody misses a store to memory of
-//! a block or a thread that is never loaded from.
+//! Stores, failures and barriers stay, and so does everything that they depend on. Stores to memory of a block or a thread
+//! that is never loaded from are removed too.
 //!
 //! Needs: nothing more than a program that the verifier accepts. Leaves: one that does the same, in which every value is used.
 //! Parameters and memories stay in any case: they are the calling convention.
@@ -30,7 +30,7 @@ pub fn eliminate_dead(program: &mut Program) {
 struct Live {
     /// By variable number: whether the value is used.
     live: Vec<bool>,
-    /// By memory number: whether somebody reads what is stored, in the program or after it.
+    /// By memory number: whether anything reads what is stored, in the program or after it.
     loaded: Vec<bool>,
     changed: bool,
 }

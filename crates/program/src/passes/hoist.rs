@@ -1,8 +1,8 @@
-//! What is the same in all threads of a launch, and known before it, is computed before it: values of the prologue become
+//! A pass: hoists values of the prologue that are known before a launch, and so are the same in all its threads, to the host. They become
 //! parameters.
 //!
 //! A thread that divides extents before it does anything else keeps its block waiting. The program stays the same for
-//! every launch; only who computes the prologue changes.
+//! every launch; only the place where the prologue is computed changes.
 //!
 //! Needs: a prologue without dead values, each of which would become a parameter. Leaves: a prologue of what the host does not
 //! know; the parameters that it adds are the last ones.
@@ -106,7 +106,7 @@ mod tests {
             Param::Memory(_) => panic!("the second parameter is a scalar"),
         };
         let added = hoist(&mut program, &BTreeMap::from([(n, 7i64.into())]));
-        // The quotient and the number of blocks; the float is not known, and nobody needs the product.
+        // The quotient and the number of blocks; the float is not known, and the product is not used.
         assert_eq!(added, [Constant::from(2i64), Constant::from(3i64)]);
         assert_eq!(program.prologue.len(), 1);
         crate::check(&program).unwrap();

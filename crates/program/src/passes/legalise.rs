@@ -24,9 +24,9 @@ use crate::verify::{Verified, verify};
 pub struct Unsupported {
     /// The name of the program.
     pub program: String,
-    /// What it needs, as the end of a sentence that begins with the kernel.
+    /// Reason, as the end of a sentence that begins with the kernel.
     pub reason: String,
-    /// Where the user wrote it: the comment in force there, if there is one.
+    /// Source location: the comment in force there, if there is one.
     pub place: Option<String>,
 }
 
@@ -163,7 +163,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// What no statement defines: arguments, memory, the index of the block.
+    /// Checks what no statement defines: arguments, memory, the index of the block.
     fn outside(&mut self) -> Result<(), Unsupported> {
         let program = self.program;
         self.place = first_comment(&program.body);
@@ -212,7 +212,7 @@ impl<'a> Finder<'a> {
             }
             Stmt::Atomic { op, memory, .. } => {
                 let memory = self.program.memory(*memory);
-                // Memory that nobody writes is loaded as any other.
+                // Memory that the kernel does not write is loaded as any other.
                 let constant = matches!(memory.space, Space::Global { access: crate::ir::Access::Read });
                 if constant || atomics.has(*op, memory.ty) {
                     return Ok(());

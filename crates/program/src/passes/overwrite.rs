@@ -1,13 +1,13 @@
 //! A pass: an output is written over an input, so that there is one memory in place of two.
 //!
-//! Needs: an output of which no element is written twice. Leaves: an argument less. Nobody sees the difference if an element of the
-//! input is read only where the same element of the output is written afterwards: then whoever reads it is the only one to do so.
+//! Needs: an output of which no element is written twice. Leaves: an argument less. The change cannot be observed if an element of the
+//! input is read only where the same element of the output is written afterwards: then no other thread reads that element.
 
 use std::collections::HashSet;
 
 use crate::ir::{Access, MemoryId, Operand, Param, Program, Space, Stmt, Var};
 
-/// The program with one memory, in the place of the output; nothing if that could be seen.
+/// Returns the program with one memory, in the place of the output; `None` if the change could be observed.
 pub fn overwrite(program: &Program, input: MemoryId, output: MemoryId) -> Option<Program> {
     let is = |memory: MemoryId, access: Access| program.memory(memory).space == Space::Global { access };
     let fits = input != output

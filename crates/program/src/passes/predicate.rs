@@ -180,7 +180,7 @@ mod tests {
           store @out[%i] = %sum
         } }";
 
-    /// What is written, and the record of failures.
+    /// Returns the memory that is written, and the failure record.
     fn run(program: &Program, at: &[i64], m: i64) -> [Vec<u8>; 2] {
         let memory = |values: &[i64]| {
             SimMemory::from_constants(&values.iter().map(|x| (*x).into()).collect::<Vec<_>>())

@@ -28,10 +28,10 @@ const MAX_CHAIN: usize = 8;
 /// - which loops do nothing, and which go round exactly once;
 /// - which checks hold.
 ///
-/// What is not needed any more is removed. If no check is left, the place for failures goes too, and with it its
-/// parameters: the memory, and the base if nothing else reads it. Gives the positions of those among the parameters
-/// before, in order; all others stay, in the same order and with the same variables (memories are numbered anew). So who
-/// has made a list of arguments already drops those at the positions given. The program must be one that the verifier
+/// Dead statements are removed. If no check is left, the failure record goes too, and with it its
+/// parameters: the memory, and the base if nothing else reads it. Returns the positions of those among the original
+/// parameters, in order; all others stay, in the same order and with the same variables (memories are renumbered). A caller
+/// that has a list of arguments already drops those at the positions returned. The program must be one that the verifier
 /// accepts.
 pub fn settle(program: &mut Program, ranges: &Ranges) -> Vec<usize> {
     let intervals = Intervals::of(program, ranges);
@@ -57,9 +57,9 @@ struct Settler<'a> {
     program: &'a Program,
     intervals: &'a Intervals,
     prover: Prover<'a>,
-    /// What stands for a variable here.
+    /// Replacements of variables at the current statement.
     known: HashMap<Var, Operand>,
-    /// How the conditions that are not known are computed.
+    /// Definitions of the conditions that are not decided.
     conditions: HashMap<Var, (Op, Vec<Operand>)>,
 }
 
@@ -73,7 +73,7 @@ impl Settler<'_> {
         }
     }
 
-    /// What stands for an operand here.
+    /// Returns the replacement of an operand at the current statement.
     fn value(&self, operand: Operand) -> Operand {
         let mut operand = operand;
         for _ in 0..MAX_CHAIN {
@@ -292,7 +292,7 @@ impl Settler<'_> {
         carried.iter_mut().for_each(|carried| carried.next = self.value(carried.next));
     }
 
-    /// What stands for the result of an operation, if that is decided.
+    /// Returns the replacement of an operation's result, if it is decided.
     fn settled(&self, var: Var, op: Op, operands: &[Operand]) -> Option<Operand> {
         let ty = self.ty(Operand::Var(var));
         let (low, high) = self.intervals.var(var);
@@ -348,12 +348,12 @@ fn constant(operand: Operand) -> Option<Constant> {
     }
 }
 
-/// What a condition is, if it is a constant.
+/// Returns the value of a condition that is a constant.
 fn truth(operand: Operand) -> Option<bool> {
     constant(operand).filter(|constant| constant.ty() == ScalarType::Bool).map(Constant::is_true)
 }
 
-/// Removes the place for failures if there are none; gives the positions of the parameters that are gone.
+/// Removes the failure record if no check is left; returns the positions of the parameters that are gone.
 fn drop_failure(program: &mut Program) -> Vec<usize> {
     let Some(failure) = program.failure.filter(|_| !program.body.iter().any(fails)) else {
         return Vec::new();
@@ -713,7 +713,7 @@ mod tests {
             (gone, program.params.len(), memories.join(" "), program.failure.is_some())
         };
         assert_eq!(settled("4:i64", "%n"), (vec![0, 1], 2, "s out".into(), false));
-        // Somebody else reads the base.
+        // Another statement reads the base.
         assert_eq!(settled("4:i64", "%base"), (vec![1], 3, "s out".into(), false));
         assert_eq!(settled("%n", "%n"), (vec![], 4, "failure s out".into(), true));
     }

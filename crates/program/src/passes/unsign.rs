@@ -23,7 +23,7 @@ pub fn unsign(program: &mut Program, ranges: &Ranges) {
     program.body = body;
 }
 
-/// What is compared: whether by `<` or by `<=`, and the two operands.
+/// Comparisons by their result: `<` or `<=`, and the two operands.
 type Comparisons = HashMap<Var, (Op, Operand, Operand)>;
 
 fn find(list: &[Stmt], comparisons: &mut Comparisons) {

@@ -22,7 +22,7 @@ const ALIGNED_BYTES: usize = 16;
 /// With more groups than this under way, the oldest is closed, so that long lists do not take quadratic time.
 const MAX_GROUPS: usize = 64;
 
-/// What to merge.
+/// Options of the pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VectorOptions {
     /// The most bytes that one access may have; more than 16 counts as 16.
@@ -75,7 +75,7 @@ struct Group {
     elements: BTreeMap<i128, Element>,
 }
 
-/// What to do to a list: by position, what stands there instead of the statement.
+/// Edits of a list: by position, the statements that replace the one there.
 type Edits = BTreeMap<usize, Vec<Stmt>>;
 
 impl Pass<'_> {

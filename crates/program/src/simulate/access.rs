@@ -16,7 +16,7 @@ use crate::ir::{AtomicOp, Order, Stmt};
 /// The index of the first element that each lane accesses, among all elements that there are.
 type Places = [usize; LANES];
 
-/// What is done to memory, as far as costs go.
+/// Kind of a memory access, for costs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Load,
@@ -25,7 +25,7 @@ enum Kind {
 }
 
 impl<'c> Machine<'c, '_, '_> {
-    /// Where the lanes access `count` elements each, if they can.
+    /// Locates the `count` elements that each lane accesses. Out-of-bounds and misaligned accesses are faults.
     fn locate(&self, memory: usize, index: Index, count: usize, mask: Mask) -> Done<Places> {
         let held = &self.held[memory];
         let wide = widen(index.ty, &self.values[index.slot]);
@@ -209,7 +209,7 @@ impl<'c> Machine<'c, '_, '_> {
             let [one, other] = operands.map(|slot| self.values[slot][lane]);
             let held = &mut self.held[memory];
             if let Some(history) = &mut held.history {
-                // Whoever reads it sees what the one who wrote it released; then comes what is written now.
+                // A read acquires what the write that it reads released; only then comes the write of this operation.
                 if global && op.reads() {
                     history.acquire(place, thread, order, &mut self.clock);
                 }
@@ -262,7 +262,7 @@ impl<'c> Machine<'c, '_, '_> {
     }
 }
 
-/// What an atomic operation leaves in memory.
+/// Returns the element after an atomic operation.
 fn after(op: AtomicOp, ty: ScalarType, before: u64, one: u64, other: u64) -> u64 {
     let op = match op {
         AtomicOp::Add => Op::Add,

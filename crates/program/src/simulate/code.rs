@@ -1,6 +1,6 @@
 //! A program made ready for the machine: operands as numbers of slots, comments as numbers of places.
 //!
-//! It changes how a program is written down and never what it does: one line for one statement, in the same lists. The
+//! It changes the representation of a program and never its behaviour: one line per statement, in the same lists. The
 //! program has passed the verifier (but for barriers), so every number in it is in range.
 
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ pub(super) type Slot = usize;
 
 /// A program for the machine.
 pub(super) struct Code<'p> {
-    /// What a block does.
+    /// Statements that each block executes.
     pub body: Vec<Line>,
     /// The constants, in the order of their slots.
     pub constants: Vec<Constant>,
@@ -22,11 +22,11 @@ pub(super) struct Code<'p> {
     pub sites: Vec<Site<'p>>,
     /// The comments that are in force somewhere, in the order of the program; the first one is the absent one.
     pub places: Vec<&'p str>,
-    /// How many slots there are.
+    /// Number of slots.
     pub slots: usize,
 }
 
-/// Where a line comes from.
+/// Origin of a line.
 #[derive(Clone, Copy)]
 pub(super) struct Site<'p> {
     pub stmt: &'p Stmt,
@@ -71,7 +71,7 @@ pub(super) struct Computation {
     /// The type of each operand.
     pub types: [ScalarType; 3],
     pub operands: [Slot; 3],
-    /// How many operands there are.
+    /// Number of operands.
     pub count: usize,
     pub exact: bool,
 }

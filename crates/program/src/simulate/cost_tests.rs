@@ -4,7 +4,7 @@ use pumice_scalar::Constant;
 
 use super::*;
 
-/// What a kernel of one block costs. `@xs` has 4096 elements of type `ty`, and there is shared memory `@s` as large.
+/// Returns the costs of a kernel of one block. `@xs` has 4096 elements of type `ty`, and there is shared memory `@s` as large.
 fn costs(ty: &str, threads: u32, body: &str) -> Costs {
     report(ty, threads, body).costs
 }
@@ -152,7 +152,7 @@ fn divergence_is_counted_by_warp() {
     assert_eq!(branch("%o: i32 = and %i, 1:i32 %c: bool = eq %o, 0:i32"), (4, 4));
     let found = costs("f32", 32, "parallel %i: i32 < 32:i32 { for %k: i32 in 0:i32..4:i32 step 1:i32 { } }");
     assert_eq!((found.branches, found.divergent), (5, 0));
-    // Lane 0 leaves at the first test, lane 3 at the last one, where nobody stays.
+    // Lane 0 leaves at the first test, lane 3 at the last one, where no lane stays.
     let found = costs("f32", 4, "parallel %i: i32 < 4:i32 { for %k: i32 in 0:i32..%i step 1:i32 { } }");
     assert_eq!((found.branches, found.divergent), (4, 3));
     let found = costs(

@@ -1,6 +1,6 @@
-//! Counts what a GPU pays for: sectors of global memory, wavefronts of shared memory, collisions, divergence.
+//! Counts the costs of a GPU: sectors of global memory, wavefronts of shared memory, collisions, divergence.
 //!
-//! It sees what the machine does and never changes it. The rules are those of GPUs with 32 lanes a warp, sectors of 32
+//! It observes the machine and never changes it. The rules are those of GPUs with 32 lanes per warp, sectors of 32
 //! bytes, and 32 banks of 4 bytes; global memory starts at a multiple of a sector, and shared memory lies where
 //! [`crate::memory::plan`] places it.
 
@@ -11,7 +11,7 @@ use crate::ir::{Program, Space, WARP};
 /// Banks of shared memory.
 const BANKS: usize = 32;
 
-/// What has been counted so far.
+/// Costs counted so far.
 pub(super) struct Counter {
     /// By number of place.
     places: Vec<Costs>,
@@ -23,7 +23,7 @@ pub(super) struct Counter {
     warps: u64,
 }
 
-/// What lanes access.
+/// Memory access of the lanes of a warp.
 pub(super) struct Request<'a> {
     /// The number of the place in the source.
     pub place: usize,
@@ -39,12 +39,12 @@ pub(super) struct Request<'a> {
     pub size: usize,
     /// The lanes that access memory.
     pub mask: Mask,
-    /// How many warps do the same.
+    /// Number of warps that make the same access.
     pub times: u64,
 }
 
 impl Counter {
-    /// Nothing is counted yet.
+    /// Creates a counter with all costs zero.
     pub fn new(program: &Program, places: usize) -> Counter {
         let (offsets, shared_bytes) = match crate::memory::plan(program, u32::MAX) {
             Ok(layout) => {
@@ -57,17 +57,17 @@ impl Counter {
         Counter { places: vec![Costs::default(); places], offsets, shared_bytes, warps }
     }
 
-    /// How many warps do what a block does as a whole.
+    /// Returns the number of warps that execute what a block does as a whole.
     pub fn warps(&self) -> u64 {
         self.warps
     }
 
-    /// What a place costs, to be changed.
+    /// Returns the costs of a place, to be changed.
     pub fn at(&mut self, place: usize) -> &mut Costs {
         &mut self.places[place]
     }
 
-    /// A condition or the test of a loop.
+    /// Counts a condition or the test of a loop.
     pub fn branch(&mut self, place: usize, times: u64, diverges: bool) {
         let costs = &mut self.places[place];
         costs.branches += times;
@@ -113,7 +113,7 @@ impl Counter {
         }
     }
 
-    /// Everything, and by place (those where nothing happened are absent).
+    /// Returns the total costs, and those by place (places without costs are absent).
     pub fn finish(&self, names: &[&str]) -> (Costs, Vec<PlaceCosts>) {
         let mut total = Costs::default();
         let mut places = Vec::new();
@@ -157,7 +157,7 @@ impl Keys {
     }
 }
 
-/// How many different numbers there are. They are sorted afterwards.
+/// Returns the number of different keys, and sorts them.
 fn distinct(keys: &mut Keys) -> usize {
     distinct_in(keys.all())
 }
@@ -176,7 +176,7 @@ fn sectors(request: &Request) -> u64 {
     distinct(&mut Keys::new(request, |index| index * size / SECTOR as usize)) as u64
 }
 
-/// How many wavefronts a request to shared memory takes, and how many one of its width takes at least.
+/// Returns the number of wavefronts that a request to shared memory takes, and the least that one of its width takes.
 fn wavefronts(request: &Request, offset: usize) -> (u64, u64) {
     let size = request.size;
     let words = (size * request.count / 4).max(1);

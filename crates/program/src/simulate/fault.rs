@@ -1,4 +1,4 @@
-//! What the simulator says when a program does what it must not.
+//! Faults: errors of the simulator about programs that do what they must not.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ pub enum FaultKind {
     Race,
     /// An index that is not in the memory.
     OutOfBounds,
-    /// Memory that nobody wrote is read, or the value of a lane that does not take part.
+    /// Memory that was never written is read, or the value of a lane that does not take part.
     Unwritten,
     /// A barrier that not every thread of the block (or lane of the warp) reaches, or something that lanes do together
     /// and not all of them reach.
@@ -73,12 +73,12 @@ impl fmt::Display for FaultKind {
     }
 }
 
-/// Why a simulation stopped.
+/// Fault that stopped a simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What kind of thing happened.
+    /// Kind of the fault.
     pub kind: FaultKind,
-    /// What happened.
+    /// Description of the fault.
     pub reason: String,
     /// The name of the program.
     pub program: String,

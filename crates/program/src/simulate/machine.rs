@@ -19,10 +19,10 @@ use super::memory::Held;
 use super::races::{Clock, Who};
 use crate::ir::{CollectiveOp, Program, Scope, WARP, Workers};
 
-/// What a line gives: nothing, or a fault.
+/// Result of executing a line: nothing, or a fault.
 pub(super) type Done<T = ()> = Result<T, Box<Fault>>;
 
-/// Who executes lines.
+/// Execution scope of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
     /// The block as a whole: all lanes hold the same values.
@@ -33,7 +33,7 @@ pub(super) enum Level {
     Thread,
 }
 
-/// Who executes lines, precisely.
+/// Execution scope of lines, with the warp and its lanes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Team {
     pub level: Level,
@@ -68,7 +68,7 @@ pub(super) struct Machine<'c, 'p, 'm> {
     until: Option<Instant>,
     /// Checks that failed.
     pub failures: u64,
-    /// What was paid, if anybody wants to know.
+    /// Costs, if they are counted.
     pub counter: Option<Counter>,
 }
 
@@ -144,7 +144,7 @@ impl<'c, 'p, 'm> Machine<'c, 'p, 'm> {
         self.team.warp * WARP + lane as u32
     }
 
-    /// Who a lane is, for races.
+    /// Returns the execution scope of a lane, for races.
     pub fn who(&self, lane: usize) -> Who {
         match self.team.level {
             Level::Block => Who::block(self.program.threads),
@@ -153,12 +153,12 @@ impl<'c, 'p, 'm> Machine<'c, 'p, 'm> {
         }
     }
 
-    /// The lanes that do what is done once for all if the block or a warp does it as a whole.
+    /// Returns the lanes that execute: one alone if the block or a warp executes as a whole.
     pub fn executing(&self, mask: Mask) -> Mask {
         if self.team.level == Level::Thread { mask } else { 1 }
     }
 
-    /// How many warps a block has.
+    /// Returns the number of warps of a block.
     fn warps(&self) -> u32 {
         self.program.threads.div_ceil(WARP)
     }
@@ -264,7 +264,7 @@ impl<'c, 'p, 'm> Machine<'c, 'p, 'm> {
                     Workers::Warps => self.turns(*var, *ty, extent, body),
                     Workers::Lanes => self.lanes(*var, *ty, extent, body),
                 };
-                // A fault inside knows who it was; one of this statement is of whom it was before.
+                // A fault inside reports the team inside; a fault of this statement reports the team around it.
                 self.team = before;
                 done
             }

@@ -1,4 +1,4 @@
-//! Memory as the simulator sees it: bytes, and for each whether anybody has written it; and the memories of a launch.
+//! Memory as the simulator sees it: bytes, and for each whether it was written; and the memories of a launch.
 //!
 //! A [`SimMemory`] knows nothing of races: those are about one launch ([`super::races`]), and memory outlives launches.
 
@@ -16,12 +16,12 @@ pub struct SimMemory {
 }
 
 impl SimMemory {
-    /// Memory that nobody has written.
+    /// Creates memory that is not written yet.
     pub fn unwritten(bytes: usize) -> SimMemory {
         SimMemory { bytes: vec![0; bytes], written: vec![0; bytes.div_ceil(64)] }
     }
 
-    /// Memory with these contents.
+    /// Creates memory with these contents.
     pub fn from_bytes(bytes: Vec<u8>) -> SimMemory {
         let written = vec![u64::MAX; bytes.len().div_ceil(64)];
         SimMemory { bytes, written }
@@ -42,12 +42,12 @@ impl SimMemory {
         self.bytes.is_empty()
     }
 
-    /// The contents; what nobody has written is zero here.
+    /// Returns the contents; bytes that were never written are zero.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// How many elements of a type fit.
+    /// Returns the number of elements of a type that fit.
     pub fn elements(&self, ty: ScalarType) -> usize {
         self.bytes.len() / ty.bytes()
     }
@@ -67,7 +67,7 @@ impl SimMemory {
         true
     }
 
-    /// Whether somebody has written the element with this index, if there is one.
+    /// Whether the element with this index was written, if there is one.
     pub fn is_written(&self, ty: ScalarType, index: usize) -> Option<bool> {
         let (word, mask) = self.mask(ty, index)?;
         Some(self.written[word] & mask == mask)
@@ -96,7 +96,7 @@ impl SimMemory {
         self.written.fill(0);
     }
 
-    /// The bits of the element with this index, which exists; `None` if nobody has written it.
+    /// Returns the bits of the element with this index, which exists; `None` if it was never written.
     #[inline]
     pub(super) fn load(&self, ty: ScalarType, index: usize) -> Option<u64> {
         let size = ty.bytes();
@@ -130,7 +130,7 @@ impl SimMemory {
         self.written[start / 64] |= ((1u64 << size) - 1) << (start % 64);
     }
 
-    /// Where the bits of an element stand in `written`, if there is such an element. They never straddle two words,
+    /// Returns the word and the bits of an element in `written`, if there is such an element. They never straddle two words,
     /// as elements are 1, 2, 4 or 8 bytes at a multiple of that.
     fn mask(&self, ty: ScalarType, index: usize) -> Option<(usize, u64)> {
         if index >= self.elements(ty) {
@@ -147,10 +147,10 @@ pub(super) struct Held<'m> {
     pub ty: ScalarType,
     /// Bytes of an element.
     pub size: usize,
-    /// How many elements can be indexed.
+    /// Number of elements that can be indexed.
     pub length: usize,
     pub bytes: Bytes<'m>,
-    /// Who touched it, if races are looked for.
+    /// Past accesses, if races are looked for.
     pub history: Option<History>,
 }
 
@@ -245,7 +245,7 @@ pub(super) fn hold<'m>(
                 (Bytes::Shared(bytes), length as usize, history)
             }
             (Space::Private { length }, _) => {
-                // Every thread has its own, so nobody races.
+                // Every thread has its own, so there are no races.
                 (Bytes::Private(own("private", length, program.threads as usize)?), length as usize, None)
             }
             (Space::Global { .. }, None) => return Err(format!("memory `{}` was not given", memory.name)),
@@ -260,7 +260,7 @@ pub(super) fn hold<'m>(
     Ok(all)
 }
 
-/// Which memories the program writes.
+/// Returns the memories that the program writes.
 fn stored_memories(program: &Program) -> Vec<bool> {
     fn mark(list: &[Stmt], stored: &mut [bool]) {
         for stmt in list {

@@ -1,17 +1,17 @@
-//! What threads and blocks know of each other, for [`super::races`]: sets of things done, sets of blocks, and how barriers
-//! pass something on within a block.
+//! The happens-before order of threads and blocks, for [`super::races`]: sets of accesses, sets of blocks, and their
+//! propagation by barriers within a block.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ir::WARP;
 
-/// Something of which more can be known.
+/// Knowledge to which more can be added.
 pub(super) trait Join: Default {
-    /// Both.
+    /// Adds the other's knowledge.
     fn join(&mut self, other: Self);
 }
 
-/// What threads of a block know, each for itself; barriers make it known to others.
+/// Knowledge of the threads of a block, each for itself; barriers make it known to others.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spread<T> {
     block: T,
@@ -20,30 +20,30 @@ pub(super) struct Spread<T> {
 }
 
 impl<T: Join> Spread<T> {
-    /// What a thread has learnt since the last barrier.
+    /// Returns what a thread has learnt since the last barrier.
     pub fn own(&mut self, thread: u32) -> &mut T {
         self.threads.entry(thread).or_default()
     }
 
-    /// All that a thread knows.
+    /// Returns all that a thread knows.
     pub fn of(&mut self, thread: u32) -> impl Iterator<Item = &mut T> {
         let (warp, own) = (self.warps.get_mut(&(thread / WARP)), self.threads.get_mut(&thread));
         [Some(&mut self.block), warp, own].into_iter().flatten()
     }
 
-    /// Whether something holds of anything that a thread knows.
+    /// Whether a predicate holds of anything that a thread knows.
     pub fn any(&self, thread: u32, holds: impl Fn(&T) -> bool) -> bool {
         let (warp, own) = (self.warps.get(&(thread / WARP)), self.threads.get(&thread));
         [Some(&self.block), warp, own].into_iter().flatten().any(holds)
     }
 
-    /// A barrier of the block.
+    /// Passes on all knowledge to the whole block, at its barrier.
     pub fn sync_block(&mut self) {
         let (warps, threads) = (std::mem::take(&mut self.warps), std::mem::take(&mut self.threads));
         warps.into_values().chain(threads.into_values()).for_each(|known| self.block.join(known));
     }
 
-    /// A barrier of a warp.
+    /// Passes on the knowledge of a warp's threads to the whole warp, at its barrier.
     pub fn sync_warp(&mut self, warp: u32) {
         if self.threads.is_empty() {
             return;
@@ -62,30 +62,30 @@ impl Join for bool {
     }
 }
 
-/// Where a thread is in time.
+/// Current time of a thread, with its last barriers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moment {
     pub thread: u32,
     pub now: u32,
-    /// When its warp's last barrier was.
+    /// Time of its warp's last barrier.
     pub barrier: u32,
-    /// When the block's was.
+    /// Time of the block's last barrier.
     pub phase: u32,
 }
 
-/// Things that a block did.
+/// A set of a block's accesses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Deeds {
-    /// All before this time.
+    /// All accesses before this time.
     all: u32,
-    /// By warp: what its lanes did before.
+    /// By warp: accesses of its lanes before this time.
     warps: BTreeMap<u32, u32>,
-    /// By thread: what it did until then.
+    /// By thread: its accesses up to this time.
     threads: BTreeMap<u32, u32>,
 }
 
 impl Deeds {
-    /// What a thread did and what barriers put before that.
+    /// Adds the accesses of a thread so far, and those that barriers order before them.
     pub fn add(&mut self, moment: Moment) {
         let Moment { thread, now, barrier, phase } = moment;
         self.add_all(phase);
@@ -115,7 +115,7 @@ impl Deeds {
         }
     }
 
-    /// Whether what a thread of a warp (or all of them, or those of several) did at a time is among them.
+    /// Whether an access at a time by a thread of a warp (or by all of them, or by those of several warps) is in the set.
     pub fn contains(&self, time: u32, warp: Option<u32>, thread: Option<u32>) -> bool {
         let of_warp = || warp.and_then(|warp| self.warps.get(&warp)).is_some_and(|&before| time < before);
         let own = || thread.and_then(|thread| self.threads.get(&thread)).is_some_and(|&until| time <= until);

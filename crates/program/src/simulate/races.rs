@@ -1,10 +1,10 @@
-//! Finds data races: who touched a cell of memory, when, and whether anything put them in order.
+//! Finds data races: records which threads accessed a cell of memory and when, and whether anything orders the accesses.
 //!
 //! Two threads that touch one cell race if one of them writes, not both do it atomically, and nothing orders them. Within
 //! a block, its barriers do, and among the lanes of a warp the warp's. Between blocks, what comes before a release of a
 //! thread comes before what another block does after it has acquired what the first one released, and so on from block
-//! to block. A thread that acquires what its own block released comes after that too, as one does that waits for a lock.
-//! Of atomics, those on global memory do that:
+//! to block. A thread that acquires what its own block released comes after that too, for example one that waits for a lock.
+//! Only atomics on global memory release and acquire:
 //!
 //! - An ordered store releases what its thread did before, and what barriers put before that. An ordered load acquires
 //!   what was released by the store that it reads, and by the read-modify-writes between the two.
@@ -13,10 +13,10 @@
 //!   acquires once such a fence comes after it, likewise. Between its fences nothing is known: what the thread did after
 //!   the last one is not released, what it does before the next one may be too early.
 //!
-//! That is a little generous, and never finds a race that is none: which of a block's releases was acquired, and by which
+//! This may miss a race, and never reports one that is none: which of a block's releases was acquired, and by which
 //! thread, is not told apart; a cell that was itself used to release counts as released with the rest; a comparison that
 //! fails counts as a write; and of the blocks that only read a cell, the last two are remembered. Blocks run in order.
-//! Nothing here knows what memory contains.
+//! The contents of memory play no part here.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ const WHOLE: u32 = 1 << 31;
 /// Set in the site of an access that is atomic.
 const ATOMIC: u32 = 1 << 31;
 
-/// Who touches memory within a block.
+/// Execution scope of an access within a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Who(u32);
 
@@ -54,7 +54,7 @@ impl Who {
         self.0 & WHOLE == 0
     }
 
-    /// The warp that it is in.
+    /// Returns the warp that it is in.
     fn home(self) -> Option<u32> {
         match self.0 {
             EVERY => None,
@@ -63,7 +63,7 @@ impl Who {
         }
     }
 
-    /// Both.
+    /// Returns a scope that includes both.
     fn with(self, other: Who) -> Who {
         match (self.home(), other.home()) {
             _ if self == other => self,
@@ -95,9 +95,9 @@ pub(super) struct Access {
 /// The other one of two accesses that race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Race {
-    /// Which block, if it is another one.
+    /// Its block, if that is another one.
     pub block: Option<u32>,
-    /// Who, if it is in the same block.
+    /// Its execution scope, if it is in the same block.
     pub who: Who,
     /// The number of the statement.
     pub site: u32,
@@ -105,25 +105,25 @@ pub(super) struct Race {
     pub writes: bool,
 }
 
-/// The time in a launch. It goes on with every block, barrier, release and fence, so that a moment tells what came
+/// Logical clock of a launch. It advances with every block, barrier, release and fence, so that a time tells what came
 /// between.
 #[derive(Clone, Debug)]
 pub(super) struct Clock {
     now: u32,
     block: u32,
-    /// When each block started.
+    /// Start of each block.
     starts: Vec<u32>,
-    /// When the current block started.
+    /// Start of the current block.
     start: u32,
-    /// When its current phase started.
+    /// Start of its current phase.
     phase: u32,
-    /// By warp: when its last barrier was.
+    /// By warp: time of its last barrier.
     warps: Vec<u32>,
-    /// By block: what it released.
+    /// By block: the accesses that it released.
     releases: Vec<Deeds>,
     /// The blocks that come before the current one.
     before: Blocks,
-    /// What comes before fences of its threads.
+    /// Accesses before fences of its threads.
     fenced: Spread<Fenced>,
     /// The blocks that come before its threads' next fences.
     pending: Spread<Blocks>,
@@ -131,7 +131,7 @@ pub(super) struct Clock {
     within: Spread<bool>,
 }
 
-/// What comes before fences, and has not been released yet.
+/// Accesses before fences that have not been released yet.
 #[derive(Clone, Debug, Default)]
 struct Fenced {
     /// Whether there is a fence at all.
@@ -147,7 +147,7 @@ impl Join for Fenced {
 }
 
 impl Clock {
-    /// Before the first block.
+    /// Creates a clock at the time before the first block.
     pub fn new() -> Clock {
         Clock {
             now: 0,
@@ -165,12 +165,12 @@ impl Clock {
     }
 
     fn tick(&mut self) -> u32 {
-        // After that many, races are missed.
+        // Past the largest time, races are missed.
         self.now = self.now.saturating_add(1);
         self.now
     }
 
-    /// The next block starts.
+    /// Starts the next block.
     pub fn start_block(&mut self) {
         self.block = self.starts.len() as u32;
         self.start = self.tick();
@@ -183,7 +183,7 @@ impl Clock {
         self.within = Spread::default();
     }
 
-    /// A barrier of the block.
+    /// Records a barrier of the block.
     pub fn sync_block(&mut self) {
         self.phase = self.tick();
         self.fenced.sync_block();
@@ -191,7 +191,7 @@ impl Clock {
         self.within.sync_block();
     }
 
-    /// A barrier of a warp.
+    /// Records a barrier of a warp.
     pub fn sync_warp(&mut self, warp: u32) {
         let now = self.tick();
         self.fenced.sync_warp(warp);
@@ -204,13 +204,13 @@ impl Clock {
         self.warps[warp] = now;
     }
 
-    /// Where a thread is.
+    /// Returns the current time of a thread, with its last barriers.
     fn moment(&self, thread: u32) -> Moment {
         let barrier = self.warps.get((thread / WARP) as usize).copied().unwrap_or(0);
         Moment { thread, now: self.now, barrier, phase: self.phase }
     }
 
-    /// A fence of the grid: a thread's next read-modify-writes release what it did before, and what its last ones read is
+    /// Records a fence of the grid: the thread's next read-modify-writes release what it did before, and what its last ones read is
     /// acquired.
     pub fn fence(&mut self, thread: u32) {
         let moment = self.moment(thread);
@@ -222,7 +222,7 @@ impl Clock {
         self.come_after(thread, &acquired);
     }
 
-    /// What a thread does now comes after what these blocks released, and so does all that its block does, but for what
+    /// Orders what a thread does from now on after what these blocks released. The same holds for all that its block does, but for what
     /// the block released itself.
     fn come_after(&mut self, thread: u32, blocks: &Blocks) {
         if blocks.contains(self.block) {
@@ -231,12 +231,12 @@ impl Clock {
         self.before.extend(blocks);
     }
 
-    /// What comes now comes after the releases and fences until now.
+    /// Advances the clock: what comes now comes after the releases and fences until now.
     pub fn pass(&mut self) {
         self.tick();
     }
 
-    /// A thread writes global memory atomically. Whether that releases anything.
+    /// Records an atomic write of a thread to global memory. Returns whether it releases anything.
     fn release(&mut self, thread: u32, order: Order) -> bool {
         let moment = self.moment(thread);
         let Some(releases) = self.releases.last_mut() else {
@@ -258,7 +258,7 @@ impl Clock {
         }
     }
 
-    /// A thread has read global memory atomically, and found what these blocks released.
+    /// Records an atomic read of a thread from global memory, which found what these blocks released.
     fn acquire(&mut self, thread: u32, order: Order, blocks: &Blocks) {
         match order {
             Order::Ordered => self.come_after(thread, blocks),
@@ -266,7 +266,7 @@ impl Clock {
         }
     }
 
-    /// The block that was running at a time.
+    /// Returns the block that was running at a time.
     fn block_at(&self, time: u32) -> u32 {
         self.starts.partition_point(|&start| start <= time).saturating_sub(1) as u32
     }
@@ -305,10 +305,10 @@ impl Clock {
     }
 }
 
-/// Somebody who touched a cell.
+/// Past access of a cell.
 #[derive(Clone, Copy, Debug)]
 struct Touch {
-    /// When; 0 if nobody did.
+    /// Time of the access; 0 if there was none.
     time: u32,
     who: Who,
     site: u32,
@@ -325,7 +325,7 @@ impl Touch {
         self.site & ATOMIC != 0
     }
 
-    /// Whether it comes before what somebody does now.
+    /// Whether it comes before what `who` does now.
     #[inline]
     fn is_before(self, who: Who, clock: &Clock, across_blocks: bool) -> bool {
         if self.time == 0 {
@@ -348,19 +348,19 @@ impl Touch {
     }
 }
 
-/// What happened to one cell.
+/// Past accesses of one cell.
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     write: Touch,
     read: Touch,
-    /// When a block other than that of `read` read it, and where.
+    /// Time and site of a read by a block other than that of `read`.
     other_read: (u32, u32),
 }
 
-/// What happened to one memory in a launch.
+/// Past accesses of one memory in a launch.
 #[derive(Clone, Debug)]
 pub(super) struct History {
-    /// So many cells a page; made when they are first touched, as much memory of a launch often is not.
+    /// Pages of `PAGE` cells, allocated when they are first accessed: much memory of a launch often is not.
     pages: Vec<Option<Box<[Cell]>>>,
     across_blocks: bool,
     /// By cell: the blocks that released something with what is in it, and those before them.
@@ -370,7 +370,7 @@ pub(super) struct History {
 const PAGE: usize = 1 << 10;
 
 impl History {
-    /// Of memory with this many cells. Blocks race only in memory that they have in common.
+    /// Creates the history of memory with this many cells. Blocks race only in memory that they have in common.
     pub fn new(cells: usize, across_blocks: bool) -> History {
         History { pages: vec![None; cells.div_ceil(PAGE)], across_blocks, released: BTreeMap::new() }
     }
@@ -382,7 +382,7 @@ impl History {
         page.get_or_insert_with(|| vec![cell; PAGE].into()).get_mut(index % PAGE)
     }
 
-    /// Somebody reads a cell. Cells that do not exist are not watched.
+    /// Records a read of a cell, or returns the race. Cells that do not exist are not watched.
     pub fn read(&mut self, index: usize, access: Access, clock: &Clock) -> Result<(), Race> {
         let across = self.across_blocks;
         let Some(cell) = History::cell(&mut self.pages, index) else {
@@ -397,7 +397,7 @@ impl History {
         let old = cell.read;
         let same_block = clock.in_block(old.time);
         if old.is_before(access.who, clock, across) {
-            // What is not atomic races with more, so it is what is remembered.
+            // An access that is not atomic races with more accesses, so it is the one to remember.
             if old.is_atomic() || !access.atomic || old.time < clock.phase {
                 cell.read = new;
             }
@@ -412,7 +412,7 @@ impl History {
         Ok(())
     }
 
-    /// Somebody writes a cell, or reads and writes it at once.
+    /// Records a write of a cell, or a read-modify-write, or returns the race.
     pub fn write(&mut self, index: usize, access: Access, clock: &Clock) -> Result<(), Race> {
         let across = self.across_blocks;
         let Some(cell) = History::cell(&mut self.pages, index) else {
@@ -442,15 +442,15 @@ impl History {
         Ok(())
     }
 
-    /// A thread reads a cell atomically.
+    /// Acquires what was released with a cell that a thread reads atomically.
     pub fn acquire(&self, index: usize, thread: u32, order: Order, clock: &mut Clock) {
         if let Some(blocks) = self.released.get(&index) {
             clock.acquire(thread, order, blocks);
         }
     }
 
-    /// A thread has written a cell atomically. Who reads it still finds what was released with what was there before, if
-    /// that was read at once.
+    /// Records an atomic write of a cell by a thread. If the operation also reads the cell, threads that read it later still acquire
+    /// what was released with the previous value.
     pub fn release(&mut self, index: usize, thread: u32, op: AtomicOp, clock: &mut Clock) {
         if !op.reads() {
             self.released.remove(&index);

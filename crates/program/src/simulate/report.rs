@@ -1,4 +1,4 @@
-//! What a launch did and what a GPU pays for it, as numbers and as a table.
+//! Counts and GPU costs of a launch, as numbers and as a table.
 //!
 //! Only data and its presentation: [`super::costs`] does the counting.
 
@@ -8,7 +8,7 @@ use std::ops::AddAssign;
 /// Bytes of a sector, the piece in which global memory is moved.
 pub const SECTOR: u64 = 32;
 
-/// What a launch did. Each block is run once, so what is counted is one launch.
+/// Counts and costs of a launch. Each block is run once, so these are those of one launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
@@ -26,23 +26,23 @@ pub struct Report {
     pub shared_bytes: u64,
     /// Elements of private memory that a thread has.
     pub private_cells: u64,
-    /// What everything costs.
+    /// Total costs.
     pub costs: Costs,
-    /// What the statements of each place cost, in the order of the program. A place is the comment in force, and empty
-    /// before the first one; places where nothing that costs happened are absent.
+    /// Costs per place, in the order of the program. A place is the comment in force, and empty
+    /// before the first one; places without costs are absent.
     pub places: Vec<PlaceCosts>,
 }
 
-/// What the statements of one place cost.
+/// Costs of the statements of one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlaceCosts {
     /// The comment that says where in the source they come from.
     pub place: String,
-    /// What they cost.
+    /// Their costs.
     pub costs: Costs,
 }
 
-/// What a GPU pays for, besides arithmetic. What a block does as a whole, each of its warps does.
+/// Costs on a GPU, besides arithmetic. What a block does as a whole counts for each of its warps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Costs {
@@ -58,22 +58,22 @@ pub struct Costs {
     pub global_atomics: AtomicCosts,
     /// Atomic operations on shared memory.
     pub shared_atomics: AtomicCosts,
-    /// Conditions and tests of loops, each counted once a warp.
+    /// Conditions and tests of loops, each counted once per warp.
     pub branches: u64,
-    /// Those on which the lanes of a warp disagree.
+    /// Branches on which the lanes of a warp diverge.
     pub divergent: u64,
-    /// Barriers of blocks, each counted once a block.
+    /// Barriers of blocks, each counted once per block.
     pub block_barriers: u64,
     /// Barriers of warps.
     pub warp_barriers: u64,
-    /// Shuffles and votes, each counted once a warp.
+    /// Shuffles and votes, each counted once per warp.
     pub collectives: u64,
 }
 
-/// What accesses to global memory cost. What a warp or block does as a whole counts as one element a request.
+/// Costs of accesses to global memory. An access of a warp or block as a whole counts as one element per request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GlobalCosts {
-    /// Accesses, each counted once a warp; several consecutive elements a lane are one access.
+    /// Accesses, each counted once per warp; several consecutive elements per lane are one access.
     pub requests: u64,
     /// Elements that lanes access.
     pub elements: u64,
@@ -84,39 +84,39 @@ pub struct GlobalCosts {
 }
 
 impl GlobalCosts {
-    /// The sectors that would do if all elements were different and side by side.
+    /// Returns the number of sectors that would suffice if all elements were different and contiguous.
     pub fn ideal_sectors(&self) -> u64 {
         self.bytes.div_ceil(SECTOR)
     }
 
-    /// What part of the bytes that are moved is asked for: 1 if neighbouring lanes access neighbouring elements, more if
+    /// Returns the share of the moved bytes that was requested: 1 if neighbouring lanes access neighbouring elements, more if
     /// several lanes access the same ones. 1 if nothing is moved.
     pub fn efficiency(&self) -> f64 {
         if self.sectors == 0 { 1.0 } else { self.bytes as f64 / (self.sectors * SECTOR) as f64 }
     }
 }
 
-/// What accesses to shared memory cost. It has 32 banks of 4 bytes; a wavefront is what they do at once.
+/// Costs of accesses to shared memory. It has 32 banks of 4 bytes; a wavefront is what they serve at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SharedCosts {
-    /// Accesses, each counted once a warp; several consecutive elements a lane are one access.
+    /// Accesses, each counted once per warp; several consecutive elements per lane are one access.
     pub requests: u64,
     /// Elements that lanes access.
     pub elements: u64,
-    /// How often the banks are busy with them.
+    /// Wavefronts that serve these accesses.
     pub wavefronts: u64,
     /// Wavefronts above those that as wide an access takes anyway: lanes that want different words of one bank.
     pub conflicts: u64,
 }
 
-/// What atomic operations cost.
+/// Costs of atomic operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AtomicCosts {
-    /// Operations, each counted once a warp.
+    /// Operations, each counted once per warp.
     pub requests: u64,
     /// Elements that lanes change.
     pub elements: u64,
-    /// Of those, how many another lane of the request changes too: each has to wait for the one before.
+    /// Elements that another lane of the same request changes first: each has to wait for the one before.
     pub collisions: u64,
     /// Sectors of global memory, as for loads.
     pub sectors: u64,
@@ -256,7 +256,7 @@ impl fmt::Display for Report {
         if rows.len() > 1 {
             rows.push(("total", &self.costs));
         }
-        // Two lines of headings, then a line a place; what is zero everywhere is left out.
+        // Two lines of headings, then a line per place; what is zero everywhere is left out.
         let names = ["", "place"].into_iter().chain(rows.iter().map(|(name, _)| *name));
         let mut lines: Vec<String> = names.map(str::to_owned).collect();
         pad(&mut lines);

@@ -92,7 +92,7 @@ fn kernel(memories: &str, threads: u32, blocks: u32, body: &str) -> Program {
     crate::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// What is in `@out` (of this length) afterwards, `-1` where nobody wrote, if `@xs` counts from 0.
+/// Returns the contents of `@out` (of this length) after a run where `@xs` counts from 0; `-1` where nothing was written.
 fn run(program: &Program, out: usize) -> Result<Vec<i32>, Box<Fault>> {
     let xs: Vec<Constant> = (0..256i32).map(Constant::from).collect();
     let mut memories = [SimMemory::from_constants(&xs), SimMemory::unwritten(4 * out)];
@@ -424,7 +424,7 @@ fn a_warps_barrier_orders_its_lanes_only() {
     gives(shared, 64, 1, &body("sync warp", "1"), &(0..64).map(|i| i ^ 1).collect::<Vec<i32>>());
     let fault = faults(shared, 64, 1, &body("", "1"), FaultKind::Race);
     assert_eq!((fault.warp, fault.index), (Some(0), Some(0)));
-    // The first warp reads what nobody has written yet; the other way round it is the second one's race.
+    // The first warp reads what is not written yet; the other way round it is the second one's race.
     faults(shared, 64, 1, &body("sync warp", "32"), FaultKind::Unwritten);
     let back = "warps %w: i32 < 2:i32 {
         %first: i32 = mul %w, 32:i32
@@ -762,7 +762,7 @@ fn a_lock_orders_blocks() {
 
 #[test]
 fn a_lock_orders_threads_of_a_block() {
-    // Whoever gets the lock does its work and gives it back in the same round: lanes of a warp advance together.
+    // The thread that gets the lock does its work and releases it in the same round: lanes of a warp advance together.
     let body = |taken: &str, given: &str| {
         format!(
             "parallel %z: i32 < 1:i32 {{ store @out[1:i32] = 0:i32 atomic store @out[0:i32], 0:i32 }}

@@ -10,11 +10,11 @@ use super::{Checked, Checker};
 /// Something around a statement that does not have the same value for all threads of a block.
 #[derive(Clone, Copy)]
 pub(super) struct Differing<'a> {
-    /// What it decides on.
+    /// Name of the construct, for messages.
     what: &'static str,
     operand: Operand,
     level: Level,
-    /// Where the user wrote it.
+    /// Source location.
     place: Option<&'a str>,
 }
 
@@ -68,7 +68,7 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Why something that warps do together must not stand inside something that differs: in the words of the language
+    /// Returns the message about a warp collective inside something that differs: in the words of the language
     /// that the program was written in, if that can be told.
     fn unreached(&self, what: &str, around: Differing<'a>) -> String {
         let from = if around.level == Level::Warp { "warp to warp" } else { "thread to thread" };

@@ -1,6 +1,6 @@
-//! Says which programs are well formed, and witnesses it.
+//! The verifier: decides which programs are well formed, and gives a witness for those that are.
 //!
-//! A [`Verified`] can only be made by [`verify`], so whoever takes one (the emitter, the devices) need not check again.
+//! A [`Verified`] can only be made by [`verify`], so code that takes one (the emitter, the devices) need not check again.
 //! The verifier must not panic on any program whatsoever, must not change a program, and must not judge what depends on
 //! a device: that is for [`crate::passes::legalise`] to say.
 //!
@@ -52,16 +52,16 @@ impl fmt::Display for Verified {
     }
 }
 
-/// Why a program is not well formed.
+/// Reason for which a program is not well formed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifyError {
     /// The name of the program.
     pub program: String,
     /// The statement as text, if it is about one.
     pub statement: Option<String>,
-    /// Where the user wrote it: the comment in force there, if there is one.
+    /// Source location: the comment in force there, if there is one.
     pub place: Option<String>,
-    /// What is wrong.
+    /// Description of the error.
     pub reason: String,
 }
 
@@ -104,15 +104,15 @@ pub fn is_identifier(name: &str) -> bool {
 
 type Checked<T = ()> = Result<T, VerifyError>;
 
-/// Where a statement stands.
+/// Context of a statement.
 #[derive(Clone, Copy)]
 struct Place {
-    /// Who executes it.
+    /// Execution scope.
     scope: ExecutionScope,
     depth: usize,
 }
 
-/// Who executes a statement.
+/// Execution scope of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ExecutionScope {
     /// The block as a whole.

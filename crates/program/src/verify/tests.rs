@@ -1,4 +1,4 @@
-//! What the verifier accepts and refuses, and in which words.
+//! Tests of the verifier: programs that it accepts and refuses, and its messages.
 
 use pumice_scalar::MAX_NESTING;
 

@@ -1,4 +1,4 @@
-//! Which devices there are, which of them work here, and which is used if nobody chooses.
+//! Devices of this machine: which there are, which of them work here, and which is the default.
 //!
 //! A machine may have several devices of a kind, which are numbered: `cuda:0`, `opencl:1`. A kind is searched once in a
 //! process, when it is first asked for, and each device is opened at most once; failures are remembered too.

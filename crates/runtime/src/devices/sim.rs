@@ -1,6 +1,6 @@
 //! The `sim` device: programs run by the simulator, every index in turn, with checks that no other device makes.
 //!
-//! It is what the other devices are compared with, so it must not share anything with them: no emitter, no compiler.
+//! The other devices are compared with it, so it must not share anything with them: no emitter, no compiler.
 //! It compiles nothing; a binary is the program's text. One that is made with [`Sim::observing`] stands in for a device
 //! with any profile and remembers what was launched on it.
 
@@ -26,7 +26,7 @@ const NAME: DeviceName = DeviceName::of_kind("sim");
 pub struct Sim {
     id: DeviceId,
     profile: Profile,
-    /// What was launched, if somebody wants to know.
+    /// Launches, if they are recorded.
     recorded: Option<Mutex<Vec<Recorded>>>,
     /// One call at a time: a launch takes the memories out of their places and puts them back.
     turn: Mutex<()>,
@@ -59,9 +59,9 @@ impl Drop for Allocated {
 /// A launch that a simulator saw.
 #[derive(Clone, Debug)]
 pub struct Recorded {
-    /// What was launched.
+    /// The program.
     pub program: Arc<Verified>,
-    /// What it did, and what that would cost.
+    /// Its counts and costs.
     pub report: Report,
     /// Elements of memory that it only writes which no thread wrote: in the memory that has most of them.
     pub unwritten: usize,
@@ -148,7 +148,7 @@ impl Sim {
         self.downloaded.load(Ordering::Relaxed)
     }
 
-    /// What a large GPU is like ([`Profile::large_gpu`]).
+    /// Returns the profile of a large GPU ([`Profile::large_gpu`]).
     pub fn gpu_profile() -> Profile {
         Profile::large_gpu()
     }
@@ -352,7 +352,7 @@ fn put_back(handles: &[&Mutex<SimMemory>], memories: Vec<SimMemory>) {
     }
 }
 
-/// Makes elements that nobody wrote what they were before, and returns how many there are.
+/// Resets elements that were not written to what they were before, and returns how many there are.
 fn restore_unwritten(memory: &mut SimMemory, before: &SimMemory, ty: ScalarType) -> usize {
     let mut count = 0;
     for index in 0..memory.elements(ty) {

@@ -1,7 +1,7 @@
 //! From programs to their kernels: out of memory, out of the folder, or compiled, several at a time.
 //!
 //! Programs that have to be compiled are handed to the device in units, because starting a compiler takes longer than a
-//! small kernel. Whoever builds a kernel holds the lock of its place, and the others who want it wait for that; all
+//! small kernel. The thread that builds a kernel holds the lock of its place, and others that want it wait for that; all
 //! locks of a unit are taken in the order of their keys, and a thread works on one unit at a time.
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::parallel;
 use crate::profile::{Activity, Facts, Span};
 
-/// What the emitter is: binaries of another one are not this one's. The build script makes a hash of its sources;
+/// Identity of the emitter: binaries of another emitter are not used. The build script makes a hash of its sources;
 /// without that the version has to do, which is right for released versions.
 const EMITTER: &str = match option_env!("PUMICE_EMITTER") {
     Some(hash) => hash,
@@ -31,7 +31,7 @@ const EMITTER: &str = match option_env!("PUMICE_EMITTER") {
 /// them has the others compiled again.
 const UNIT: usize = 16;
 
-/// A program that somebody wants the kernel of.
+/// A program whose kernel is wanted.
 #[derive(Clone, Copy)]
 struct Wanted<'a> {
     program: &'a Verified,
@@ -177,7 +177,7 @@ fn build_all(device: &dyn Device, programs: &[&Verified], options: &EmitOptions)
     }
 }
 
-/// What a profile says of kernels that were made.
+/// Returns the facts about kernels that were made, for a profile.
 fn facts(device: &dyn Device, programs: &[&Verified], how: &str) -> Facts {
     let names: Vec<&str> = programs.iter().map(|program| program.name.as_str()).collect();
     Facts { name: names.join(", "), detail: format!("{how} for {}", device.name()), ..Facts::default() }

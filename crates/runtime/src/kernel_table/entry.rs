@@ -16,17 +16,17 @@ use crate::files::{only_ours, process_tag};
 /// The first bytes of an entry. The number changes with the format, and with what keys are made of.
 pub(super) const MAGIC: &[u8; 16] = b"pumice kernel 1\n";
 
-/// Where a payload begins: after the magic, its length, and the hash.
+/// Offset of the payload: after the magic, its length, and the hash.
 pub(super) const HEADER: usize = MAGIC.len() + 8 + 32;
 
-/// What the names of entries that are being written end with.
+/// Suffix of the names of entries that are being written.
 pub(super) const UNFINISHED: &str = ".new";
 
-/// How old the time of an entry's last use may become before a use is noted. The order in which entries are removed need
+/// Age of an entry's last noted use from which the next use is noted. The order in which entries are removed need
 /// not be more exact, and most uses cost no write.
 const NOTED_AFTER: Duration = Duration::from_secs(10 * 60);
 
-/// Why an entry is not used.
+/// Reason for which an entry is not used.
 pub(super) enum Refusal {
     /// There is none.
     Absent,
@@ -103,7 +103,7 @@ pub(super) fn read_entry(folder: &Path, key: &str) -> Result<Vec<u8>, Refusal> {
     Ok(entry)
 }
 
-/// Writes an entry under a temporary name and renames it, so that nobody ever sees a part of one. Returns its size.
+/// Writes an entry under a temporary name and renames it, so that no reader ever sees a part of one. Returns its size.
 pub(super) fn write_entry(folder: &Path, key: &str, payload: &[u8]) -> io::Result<u64> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);

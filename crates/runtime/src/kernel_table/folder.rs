@@ -12,13 +12,13 @@ use std::time::SystemTime;
 use super::entry::UNFINISHED;
 use crate::files::{is_left_over, only_ours};
 
-/// What the names of notes end with.
+/// Suffix of the names of notes.
 pub(super) const NOTE: &str = ".note";
 
 /// Digits of a key.
 const KEY_DIGITS: usize = 64;
 
-/// What a folder of kept kernels holds.
+/// Contents of a folder of kept kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Number of kernels.
@@ -33,7 +33,7 @@ pub struct Usage {
     pub notes: usize,
 }
 
-/// What was removed from a folder of kept kernels.
+/// Number and size of what was removed from a folder of kept kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Removed {
     /// Number of kernels.
@@ -56,7 +56,7 @@ struct Kept {
 enum Kind {
     Kernel,
     Note,
-    /// What a process that has ended left unfinished.
+    /// Unfinished file of a process that has ended.
     Leftover,
 }
 
@@ -144,7 +144,7 @@ pub(super) fn clear(folder: &Path) -> Removed {
     removed
 }
 
-/// Whether the file is gone, whoever removed it.
+/// Removes a file. Returns whether it is gone, also if another process removed it.
 fn remove(file: &Kept) -> bool {
     match std::fs::remove_file(&file.path) {
         Ok(()) => true,
@@ -165,7 +165,7 @@ fn list(folder: &Path) -> Vec<Kept> {
     kept.collect()
 }
 
-/// What a file of this name is, if it is ours.
+/// Returns the kind of the file with this name, if it is ours.
 fn kind_of(name: &str, modified: SystemTime) -> Option<Kind> {
     let (key, rest) = name.split_at_checked(KEY_DIGITS)?;
     if !key.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {

@@ -1,6 +1,6 @@
 //! The kernels that a process has loaded, and which of them go when there are too many.
 //!
-//! A loaded kernel takes address space and mappings, of which a process has only so many. Kernels that somebody holds stay,
+//! A loaded kernel takes address space and mappings, of which a process has only so many. Kernels that are held elsewhere stay,
 //! because removing them here would free nothing and could load them twice; of the others the most recently used ones stay.
 
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use super::lock;
 use crate::device::CompiledKernel;
 use crate::identity::DeviceId;
 
-/// The place of one kernel. Who builds it holds the lock, and the others who want it wait for that.
+/// The place of one kernel. The thread that builds it holds the lock, and others that want it wait for that.
 pub(super) type Slot = Mutex<Option<Arc<CompiledKernel>>>;
 
 /// The places by the devices' identities and the kernels' keys: devices of one model share binaries, and load them for
@@ -47,7 +47,7 @@ impl Loaded {
         self.slots.len()
     }
 
-    /// Takes out kernels that nobody holds, the least recently used ones first, until no more than `most` are left, and all
+    /// Takes out kernels that nothing else holds, the least recently used ones first, until no more than `most` are left, and all
     /// places whose kernel could not be built. The caller drops them when nothing is locked: unloading takes its time.
     #[must_use]
     pub(super) fn evict(&mut self, most: usize) -> Vec<Arc<Slot>> {

@@ -1,6 +1,6 @@
 //! Profiles: what the host and the devices do, as slices of time with the user's operations and lines.
 //!
-//! Slices are recorded while somebody wants them: `PUMICE_PROFILE` names a file (`trace.rs`), a thread collects those of a run
+//! Slices are recorded while they have a consumer: `PUMICE_PROFILE` names a file (`trace.rs`), a thread collects those of a run
 //! ([`collect`]), or a subscriber of `tracing` listens. Otherwise recording costs one load of a number. A device's own slices are between
 //! two marks in its queue ([`Stamp`]), whose times are known later; they are told when the host has waited for the device anyway.
 //! Nothing here may change what is computed, and nothing that goes wrong here is an error of a run.
@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
-/// What a slice is about; slices of one kind and thread are a row of a trace.
+/// Activity of a slice; slices of one activity and thread are a row of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Activity {
     /// A run, from the call to the last launch.
@@ -64,7 +64,7 @@ impl fmt::Display for Activity {
     }
 }
 
-/// What is known of a slice besides its time.
+/// Facts about a slice besides its time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// The name: of a kernel, or of what is done.
@@ -86,22 +86,22 @@ pub struct Facts {
 /// Something that took time.
 #[derive(Clone, Debug)]
 pub struct Slice {
-    /// What it is about.
+    /// The activity.
     pub activity: Activity,
     /// The thread that did it, or that put it into a queue of a device that works within its calls.
     pub thread: Option<ThreadId>,
-    /// When it began.
+    /// Start.
     pub start: Instant,
-    /// How long it took.
+    /// Duration.
     pub duration: Duration,
-    /// What it was.
+    /// Facts about it besides its time.
     pub facts: Facts,
 }
 
 /// Slices of a run.
 type Collector = Arc<Mutex<Vec<Slice>>>;
 
-/// How many want slices: the trace, and threads that collect.
+/// Number of consumers of slices: the trace, and threads that collect.
 static WANTED: AtomicUsize = AtomicUsize::new(0);
 
 /// Slices of queues whose times are not known yet.
@@ -135,7 +135,7 @@ pub(crate) fn begin() {
     });
 }
 
-/// Whether somebody wants slices of queues.
+/// Whether slices of queues have a consumer.
 pub(crate) fn is_on() -> bool {
     WANTED.load(Ordering::Relaxed) != 0
 }
@@ -188,7 +188,7 @@ pub(crate) fn place() -> String {
 pub struct Span(Option<Instant>);
 
 impl Span {
-    /// Begins a span, if somebody wants to know.
+    /// Begins a span, if it has a consumer.
     pub fn begin() -> Span {
         let is_logged = || tracing::enabled!(target: "pumice", tracing::Level::DEBUG);
         Span((is_on() || is_logged()).then(Instant::now))
@@ -204,7 +204,7 @@ impl Span {
     }
 }
 
-/// Puts work into a device's queue, between two marks if somebody wants to know how long it takes there.
+/// Puts work into a device's queue, between two marks if the time that it takes there is recorded.
 pub(crate) fn queued(
     device: &(impl Device + ?Sized),
     work: impl FnOnce() -> Result<()>,
@@ -244,7 +244,7 @@ pub(crate) fn settle() {
 }
 
 impl Pending {
-    /// What failed on the device is told by whoever looks at a result.
+    /// Passes the slice on, if its times can be found. A failure on the device is reported when a result is read.
     fn tell(self, thread: Option<ThreadId>) {
         let Pending { activity, start, end, facts, collector } = self;
         if let (Ok(start), Ok(end)) = (start.instant(), end.instant()) {
@@ -254,7 +254,7 @@ impl Pending {
     }
 }
 
-/// Tells a slice to all who want it.
+/// Passes a slice on to all consumers.
 fn tell(slice: Slice, collector: Option<Collector>) {
     log(&slice);
     trace::write(&slice);
@@ -263,7 +263,7 @@ fn tell(slice: Slice, collector: Option<Collector>) {
     }
 }
 
-/// Tells a slice to subscribers of `tracing`.
+/// Passes a slice on to subscribers of `tracing`.
 fn log(slice: &Slice) {
     let Facts { name, place, bytes_read, bytes_written, blocks, threads, detail } = &slice.facts;
     let took = slice.duration;

@@ -15,7 +15,7 @@ use std::time::Instant;
 
 static TRACE: OnceLock<Mutex<Option<Trace>>> = OnceLock::new();
 
-/// What stands behind the last event.
+/// Text after the last event.
 const END: &str = "\n]\n";
 
 struct Trace {
@@ -23,13 +23,13 @@ struct Trace {
     file: File,
     /// Time 0.
     start: Instant,
-    /// Where the next event goes.
+    /// Position of the next event in the file.
     position: u64,
     /// The numbers of rows.
     rows: HashMap<(Activity, Option<ThreadId>), usize>,
 }
 
-/// Makes the file; whether it could be made.
+/// Creates the file; returns whether it could be created.
 pub(super) fn open(path: PathBuf) -> bool {
     let trace = File::create(&path).map_err(|error| warn(&path, &error)).ok().and_then(|file| {
         let mut trace = Trace { path, file, start: Instant::now(), position: 0, rows: HashMap::new() };

@@ -1,10 +1,10 @@
-//! What an operator does to each column of an element, as far as its graph shows it: an atomic operation that devices
+//! Updates by an operator of each column of an element, as far as its graph shows them: an atomic operation that devices
 //! have, a replacement, nothing, or some function of that column alone.
 
 use pumice_program::AtomicOp;
 use pumice_scalar::{Constant, Function, Id, Node, Op, ScalarType, Variable};
 
-/// What an operator does to one column of a target.
+/// Update of one column of a target by an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ColumnUpdate {
     /// An atomic operation on the new scalar and the old one.

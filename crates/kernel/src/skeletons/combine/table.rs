@@ -25,16 +25,16 @@ struct Column {
     neutral: Constant,
 }
 
-/// How the copies of targets lie in a table.
+/// Layout of the copies of targets in a table.
 #[derive(Clone, Copy)]
 pub(super) enum Copies {
-    /// Those of a target side by side: in different banks.
+    /// The copies of a target side by side: in different banks.
     Interleaved,
     /// One whole table after the other: an address is a target's plus a constant, if the copy is known.
     Apart,
 }
 
-/// A table in the memory of the block that is at work.
+/// A table in the shared memory of the current block.
 pub(super) struct Table {
     columns: Vec<Column>,
     /// Copies of each target, a power of two.
@@ -43,7 +43,7 @@ pub(super) struct Table {
     strides: (i64, i64),
     /// The first target that the table stands for.
     first: Ix,
-    /// How many targets there are from the first on, at most the table's size.
+    /// Number of targets from the first on, at most the table's size.
     here: Ix,
 }
 
@@ -108,7 +108,7 @@ impl Table {
         }
     }
 
-    /// What the copies of a target give together.
+    /// Returns the copies of a target, combined.
     fn total(&self, column: &Column, place: Ix) -> Term {
         let copy = |number: i64| {
             // Neighbouring threads begin with different copies, in different banks.

@@ -52,7 +52,7 @@ fn combined(operator: &Operator, cells: &Cells, column: usize, new: Term, old: T
     operator(element(new), element(old)).0.get(column).copied().unwrap_or(old)
 }
 
-/// Replaces a scalar by what `f` makes of it, beginning again whenever somebody else has replaced it meanwhile. A scalar
+/// Replaces a scalar by `f` of it, beginning again whenever another thread has replaced it meanwhile. A scalar
 /// that would stay as it is, is not written.
 fn compare_and_swap(memory: MemoryId, ty: ScalarType, index: Term, f: impl Fn(Term) -> Term) {
     let atomic = |op, operands: &[Term]| {
@@ -90,9 +90,9 @@ pub(super) fn alone(operator: &Operator, cells: &Cells, index: Term, new: &Scala
     }
 }
 
-/// Works under a lock: a cell that is 0 where nobody has it. Its index is in bounds.
+/// Works under a lock: a cell that is 0 while the lock is free. Its index is in bounds.
 ///
-/// Threads of a warp may advance together, so none of them waits for the lock by itself: each round, whoever gets it does
+/// Threads of a warp may advance together, so none of them waits for the lock by itself: each round, the thread that gets it does
 /// all of its work and gives it back before the others ask again.
 pub(super) fn under_lock((locks, lock): (MemoryId, Ix), work: impl Fn()) {
     let lock = lock.term();
@@ -106,7 +106,7 @@ pub(super) fn under_lock((locks, lock): (MemoryId, Ix), work: impl Fn()) {
             let before = effects::atomic(exchange, locks, ScalarType::I32, lock, &[free, taken], true);
             let Some(before) = before else { return waits(false) };
             let work = || {
-                // What the last one who had the lock wrote, is read.
+                // Makes the writes of the lock's previous owner visible.
                 effects::fence(Scope::Grid);
                 work();
                 effects::fence(Scope::Grid);

@@ -38,7 +38,7 @@ pub(super) fn choose(
     });
 }
 
-/// Where the elements with a value of the highest digit begin and end.
+/// Returns the start and the end of the elements with a value of the highest digit.
 fn bucket(sort: &Sort, plan: SortPlan, value: Ix, starts: &dyn Fn(Ix) -> Ix) -> [Ix; 2] {
     let last = plan.digits() - 1;
     let next = starts((value + 1).min(last));

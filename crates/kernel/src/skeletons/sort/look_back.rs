@@ -1,7 +1,7 @@
-//! How a tile learns, value by value of a digit, how many elements stand before its own: it tells its counts, and goes back
+//! Look-back of a sort: a tile learns, value by value of a digit, how many elements stand before its own. It tells its counts, and goes back
 //! from tile to tile until one knows all before it.
 //!
-//! A count stands in one word with what it is, so nothing else need be ordered. Sums of counts do not depend on who was quicker.
+//! A count stands in one word with what it is, so nothing else need be ordered. Sums of counts do not depend on the order of execution.
 
 use super::SortState;
 use crate::effects;
@@ -20,7 +20,7 @@ pub(super) fn word_type(columns: i64) -> ScalarType {
     if columns < 1 << 30 { ScalarType::U32 } else { ScalarType::U64 }
 }
 
-/// What a tile asks of those before it in its row.
+/// Look-back of a tile: its questions to the tiles before it in its row.
 pub(super) struct DigitLookBack<'a> {
     pub state: SortState,
     /// The values of a digit.
@@ -28,7 +28,7 @@ pub(super) struct DigitLookBack<'a> {
     /// The number of the tile among all, and in its row.
     pub number: Ix,
     pub tile: Ix,
-    /// How many elements of the row have a smaller value.
+    /// Number of elements of the row with a smaller value.
     pub starts: &'a dyn Fn(Ix) -> Ix,
 }
 
@@ -54,7 +54,7 @@ impl DigitLookBack<'_> {
         self.store(value, what, count);
     }
 
-    /// How many elements of the row stand before those of the tile with a value, of which there are so many. In one thread,
+    /// Returns the number of elements of the row before those of the tile with a value, of which there are so many. In one thread,
     /// after it has told that.
     pub fn ask(&self, value: Ix, count: Ix) -> Ix {
         let SortState { words, ty, .. } = self.state;

@@ -1,6 +1,6 @@
 //! Ranks of a tile's elements by a digit: where each belongs if the tile were sorted by it, stably.
 //!
-//! Where lanes vote, a warp has neighbouring elements, 32 at a time. Its lanes find who of them has the same value by a vote
+//! Where lanes vote, a warp has neighbouring elements, 32 at a time. Its lanes find those of them with the same value by a vote
 //! for each bit, and the first of these adds their number to the warp's count of the value. Elsewhere each thread has
 //! neighbouring elements and a count of its own for each value.
 
@@ -208,7 +208,7 @@ impl SortTile<'_> {
     }
 }
 
-/// Adds one to a count, which nobody reads before the next barrier.
+/// Adds one to a count, which is not read before the next barrier.
 fn count_one(counts: &Cells, place: Ix) {
     if let Some((memory, ty)) = counts.0.first() {
         effects::atomic(AtomicOp::Add, *memory, *ty, place.term(), &[Exp::<i32>::from(1).term()], false);

@@ -72,7 +72,7 @@ pub fn sort_runs(runs: Runs, run: i64) -> Push<Grid, Dynamic, Ix> {
             let at = |place: Ix| now(&(runs.at)(row, place));
             let before = count(start..column, Exp::from(0), |place| !(runs.less)(&own, &at(place)));
             let before = count(column + 1..end, before, |place| (runs.less)(&at(place), &own));
-            // No more than the others can come before it: this is for whoever reasons about the range.
+            // No more than the others can come before it: the clamp is for analyses of the range.
             let place = (start + before).clamp(0, runs.columns - 1);
             write(row * runs.columns + place, own);
         });

@@ -14,7 +14,7 @@ use pumice_program::{AtomicOp, MemoryId};
 use pumice_scalar::{Constant, Exp, Op, ScalarType, Term};
 use std::rc::Rc;
 
-/// Where a worker's stretch of a row begins and ends.
+/// Returns the start and the end of a worker's stretch of a row.
 fn stretch(sort: &Sort, tile: Ix) -> [Ix; 2] {
     let start = named(tile * sort.tile, "start");
     [start, named((start + sort.tile).min(sort.columns).max(start), "end")]
@@ -56,7 +56,7 @@ pub(super) type DigitOf = Rc<dyn Fn(&Scalars) -> Exp<u32>>;
 
 /// A pass that has been told its digit.
 pub(super) struct Settled {
-    /// How many passes do something.
+    /// Number of passes that do something.
     pub passes: Ix,
     /// The digit that comes so many before the highest one.
     pub digit: DigitOf,

@@ -32,13 +32,13 @@ pub(super) struct SortTile<'a> {
     taken: RefCell<HashMap<(&'static str, ScalarType), Cells>>,
 }
 
-/// Where a tile learns, for each value of a digit, how many elements of its row stand before its own.
+/// Source from which a tile learns, for each value of a digit, how many elements of its row stand before its own.
 pub(super) enum Before<'a> {
     LookBack(DigitLookBack<'a>),
     Counts(&'a dyn Fn(Ix) -> Ix),
 }
 
-/// Who has which element of a tile.
+/// Assignment of a tile's elements to threads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Arrangement {
     /// As ranking wants it.
@@ -141,8 +141,8 @@ impl<'a> SortTile<'a> {
         });
     }
 
-    /// Does something if the tile has elements. Rows may be shorter than they were planned for; nobody asks for the counts of
-    /// tiles beyond their ends.
+    /// Does something if the tile has elements. Rows may be shorter than they were planned for; the counts of tiles beyond
+    /// their ends are not asked for.
     fn if_any(&self, f: impl FnOnce()) {
         effects::either(self.length.gt(0).term(), f, || {});
     }
@@ -197,7 +197,7 @@ impl<'a> SortTile<'a> {
                 let move_ = || {
                     let element = staged.read(place);
                     let value = digit.again(self.plan, &element).cast::<i64>();
-                    // In the type of the offsets: they are known to be far from its ends, and not to who looks at the program.
+                    // In the type of the offsets: they are known to be far from its ends, but analyses of the program do not see that.
                     let index = offsets
                         .read(value)
                         .0
@@ -214,7 +214,7 @@ impl<'a> SortTile<'a> {
         });
     }
 
-    /// Where the copies of the last element are in the sorted tile: behind all that have its value.
+    /// Returns the start and the end of the copies of the last element in the sorted tile: behind all that have its value.
     fn copies(&self, digit: &Digit, starts: &Cells) -> (Ix, Ix) {
         let last = (self.sort.at)(self.row, self.start + self.length - 1);
         let value = digit.of(self.plan, &now(&last)).cast::<i64>();

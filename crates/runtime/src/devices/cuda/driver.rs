@@ -78,7 +78,7 @@ pub(super) mod code {
 /// The driver, ready to be used.
 pub struct Driver {
     pub(super) functions: Functions,
-    /// Those for graphs, if the driver has all that is needed of them.
+    /// Functions for graphs, if the driver has all of them that are needed.
     pub(super) graphs: Option<GraphFunctions>,
     version: i32,
     count: u32,
@@ -154,7 +154,7 @@ fn unavailable(reason: String) -> Error {
 }
 
 /// Makes an error of opening a GPU one that says that it cannot be used: no GPU, no permission, or a driver that does not
-/// fit are the same to who asks what works here.
+/// fit are the same to a caller that asks which devices work here.
 pub(super) fn as_unavailable(error: Error) -> Error {
     match error {
         Error::Driver { call, name, code, .. } => unavailable(format!("{call} failed: {name} (code {code})")),

@@ -33,7 +33,7 @@ mod function_attribute {
     pub const MAX_DYNAMIC_SHARED_BYTES: i32 = 8;
 }
 
-/// What the driver says of a GPU.
+/// Properties of a GPU, from the driver.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     /// The model.
@@ -42,7 +42,7 @@ pub struct Facts {
     pub driver: i32,
     /// The architecture: 90 is `sm_90`.
     pub architecture: u32,
-    /// How many multiprocessors there are.
+    /// Number of multiprocessors.
     pub multiprocessors: u32,
     /// The most threads of a block.
     pub max_threads: u32,
@@ -125,7 +125,7 @@ impl Gpu {
         Ok(stream)
     }
 
-    /// What the driver says of it.
+    /// Returns the properties that the driver gave.
     pub fn facts(&self) -> &Facts {
         &self.facts
     }
@@ -410,7 +410,7 @@ impl Event {
 impl Drop for Event {
     fn drop(&mut self) {
         if !self.event.is_null() && self.gpu.enter().is_ok() {
-            // SAFETY: made in this context, and nobody else has it.
+            // SAFETY: made in this context, and this is its only owner.
             unsafe { (self.gpu.driver.functions.event_destroy)(self.event) };
         }
     }

@@ -52,18 +52,18 @@ pumice_clear(unsigned char *one, unsigned long long bytes_of_one, unsigned char 
 /// Its name.
 pub const CLEAR_NAME: &str = "pumice_clear";
 
-/// How many memories it clears, of at most how many bytes, and how many of them a block clears in a moment.
+/// Number of memories that it clears, the most bytes of each, and the bytes that a block clears in a moment.
 const CLEARED: usize = 3;
 const MOST_CLEARED: usize = 1 << 16;
 const CLEARED_BY_BLOCK: usize = 1 << 12;
 
-/// What is kept of work: what it was, and its graph if there is one.
+/// Work that is kept: its key, and its graph if there is one.
 struct Kept {
     key: Vec<u64>,
     graph: Option<Graph>,
 }
 
-/// What a graph is made with.
+/// Everything that a graph is made with.
 pub struct Maker<'a> {
     /// The GPU.
     pub gpu: &'a Arc<Gpu>,
@@ -79,7 +79,7 @@ pub struct Maker<'a> {
 
 impl Maker<'_> {
     /// Starts work as a graph, if it came before or has loops; otherwise, or if the driver makes no graph of it, returns false, and
-    /// whoever asks does it piece by piece.
+    /// the caller does the work piece by piece.
     pub fn start(&self, work: &[Work<'_>], kept: &mut Option<Box<dyn Any + Send>>) -> Result<bool> {
         let mut key = Vec::new();
         self.add_key(work, &mut key)?;
@@ -411,7 +411,7 @@ fn is_small_clearing(piece: &Work<'_>) -> bool {
     matches!(piece, Work::Zero { bytes: 1..=MOST_CLEARED, .. })
 }
 
-/// What a node needs: memory that it reads, memory that it writes (and may read), a node before it.
+/// Dependencies of a node: memory that it reads, memory that it writes (and may read), a node before it.
 #[derive(Clone, Copy, Default)]
 struct Needs<'a> {
     reads: &'a [u64],

@@ -13,7 +13,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Where it is on the GPU.
+    /// Returns its address on the GPU.
     pub fn address(&self) -> u64 {
         self.address
     }
@@ -70,7 +70,7 @@ impl Drop for Buffer {
     fn drop(&mut self) {
         if self.gpu.enter().is_ok() {
             self.gpu.waits.count();
-            // SAFETY: allocated in this context, and nobody else has it. The driver waits for work that uses it.
+            // SAFETY: allocated in this context, and this is its only owner. The driver waits for work that uses it.
             unsafe { (self.gpu.driver.functions.free)(self.address) };
         }
     }

@@ -163,7 +163,7 @@ impl Nvrtc {
         format!("NVRTC {}.{}", self.version.0, self.version.1)
     }
 
-    /// Everything about the compiler that a binary depends on.
+    /// Returns everything about the compiler that a binary depends on.
     pub fn identity(&self) -> String {
         let [exact, fast] = [false, true].map(|fast_math| options("", fast_math, Effort::Full));
         format!("{} {} {exact:?} {fast:?}", self.version(), self.place)
@@ -288,7 +288,7 @@ struct Unit<'a> {
 impl Drop for Unit<'_> {
     fn drop(&mut self) {
         if !self.handle.is_null() {
-            // SAFETY: the program was made, and nobody uses it any more.
+            // SAFETY: the program was made, and nothing uses it any more.
             unsafe { (self.functions.destroy)(&mut self.handle) };
         }
     }
@@ -385,7 +385,7 @@ mod tests {
         for (long long i = blockIdx.x * 256ll + threadIdx.x; i < n; i += gridDim.x * 256ll) z[i] = a * x[i] + z[i];
     }";
 
-    /// The compiler, unless there is none and nobody insists on one.
+    /// Returns the compiler, if there is one. In CI there must be.
     fn open() -> Option<&'static Nvrtc> {
         match nvrtc() {
             Ok(nvrtc) => Some(nvrtc),

@@ -212,7 +212,7 @@ fn a_gpu_computes_where_there_is_one() -> Result<()> {
     Ok(())
 }
 
-/// What the fake driver's `count` takes.
+/// Returns the signature of the fake driver's `count`.
 fn count_signature() -> Signature {
     let parameters = [Access::Read, Access::Write, Access::Write].map(LaunchParameter::Buffer).to_vec();
     Signature { name: "count".into(), threads: 1, parameters, stop: None }

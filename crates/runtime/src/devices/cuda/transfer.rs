@@ -25,7 +25,7 @@ const PIECE: usize = 1 << 20;
 /// Lanes of a transfer, at most.
 const MOST_LANES: usize = 6;
 
-/// The lanes of a GPU that nobody uses, and where memory of the host is that it reaches by itself.
+/// Idle lanes of a GPU, and the ranges of host memory that it reaches by itself.
 #[derive(Default)]
 pub struct Lanes {
     free: Mutex<Vec<Lane>>,
@@ -126,7 +126,7 @@ impl Lanes {
         Ok(())
     }
 
-    /// A lane that nobody uses. The context is current then.
+    /// Returns an idle lane, or a new one. The context is current then.
     fn lane(&self, gpu: &Arc<Gpu>) -> Result<Lane> {
         let free = locked(&self.free).pop();
         free.map_or_else(|| Lane::new(gpu), Ok)
@@ -169,7 +169,7 @@ fn share_of(bytes: usize) -> usize {
     bytes.div_ceil(lanes).next_multiple_of(16)
 }
 
-/// A stream with memory for two pieces. Nothing in it is under way when nobody uses it, except copies to the GPU.
+/// A stream with memory for two pieces. While it is idle, nothing in it is under way except copies to the GPU.
 struct Lane {
     // Dropped first: it waits for what uses the slots.
     stream: Stream,
@@ -214,7 +214,7 @@ impl Stream {
         self.gpu.check("cuMemcpyHtoDAsync", status)
     }
 
-    /// Begins to copy bytes from the GPU's memory, which has as many. The context is current, and nobody looks at them before the copy is
+    /// Begins to copy bytes from the GPU's memory, which has as many. The context is current, and the bytes are not read before the copy is
     /// done.
     fn download(&self, to: *mut c_void, from: u64, bytes: usize) -> Result<()> {
         // SAFETY: as said above; only this file calls it.
@@ -227,7 +227,7 @@ impl Drop for Stream {
     fn drop(&mut self) {
         if self.gpu.enter().is_ok() {
             let functions = &self.gpu.driver.functions;
-            // SAFETY: made in this context, which is current, and nobody else has it.
+            // SAFETY: made in this context, which is current, and this is its only owner.
             unsafe {
                 (functions.stream_synchronize)(self.handle);
                 (functions.stream_destroy)(self.handle);
@@ -260,14 +260,14 @@ impl Pinned {
     /// Takes a piece. The GPU must have read the one before.
     fn write(&self, piece: &[u8]) {
         assert!(piece.len() <= PIECE);
-        // SAFETY: there is room for it, and nobody else uses the memory.
+        // SAFETY: there is room for it, and nothing else uses the memory.
         unsafe { ptr::copy_nonoverlapping(piece.as_ptr(), self.address.cast(), piece.len()) };
     }
 
     /// Gives a piece, which the GPU must have written.
     fn read(&self, piece: &mut [u8]) {
         assert!(piece.len() <= PIECE);
-        // SAFETY: as many bytes are there, and nobody else uses the memory.
+        // SAFETY: as many bytes are there, and nothing else uses the memory.
         unsafe { ptr::copy_nonoverlapping(self.address.cast(), piece.as_mut_ptr(), piece.len()) };
     }
 }

@@ -1,10 +1,10 @@
-//! Entries as chance, or somebody else, leaves them: never loaded unless they are what was written, and never a panic.
+//! Damaged entries: never loaded unless they are what was written, and never a panic.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// What happens to a good entry.
+/// Damage to a good entry.
 #[derive(Clone, Debug)]
 enum Damage {
     /// Other bytes altogether.

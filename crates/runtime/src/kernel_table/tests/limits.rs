@@ -1,4 +1,4 @@
-//! What is kept and what goes when there is too much, in memory and on disk.
+//! Tests of the limits: what is kept and what is evicted when there is too much, in memory and on disk.
 
 use std::time::{Duration, SystemTime};
 
