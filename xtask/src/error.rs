@@ -1,10 +1,10 @@
-//! The one error of this crate: a message for the person at the terminal, with everything they need in it.
-//! Nobody matches on it, so it has no kinds.
+//! The one error of this crate: a complete message for the person at the terminal.
+//! Nothing matches on it, so it has no kinds.
 
 use std::fmt;
 use std::path::Path;
 
-/// What went wrong, in words.
+/// An error message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error(String);
 
@@ -12,12 +12,12 @@ pub struct Error(String);
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// An error with this message.
+    /// Returns an error with this message.
     pub fn new(message: impl Into<String>) -> Self {
         Error(message.into())
     }
 
-    /// The operating system refused to do something with a path.
+    /// Returns the error for an action on a path that the operating system refused.
     pub fn io(action: &str, path: &Path, cause: &std::io::Error) -> Self {
         Error(format!("cannot {action} {}: {cause}", path.display()))
     }

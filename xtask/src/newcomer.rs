@@ -1,16 +1,16 @@
-//! The way of a newcomer, as the guide tells it: `cargo new`, a line in `Cargo.toml`, the first example of the README, `cargo run`.
+//! The first steps of a newcomer, as in the guide: `cargo new`, a line in `Cargo.toml`, the first example of the README, `cargo run`.
 //!
 //! The new crate is outside of the repository, or cargo would make it a part of the workspace. It is a workspace of its own with
-//! the profile that cargo gives to all, so what is built for the other tests is of no use to it: what it needs is built once more, to a
-//! folder in the build directory, and is there the next time. Nothing is downloaded: versions are those of the repository.
+//! cargo's default profile, so it cannot use what is built for the other tests. Its dependencies are built once more, to a
+//! folder in the build directory, and are kept there. Nothing is downloaded: versions are those of the repository.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The lines that a newcomer may have to write into `Cargo.toml`.
+/// Most lines that a newcomer may have to write into `Cargo.toml`.
 const MOST_LINES: usize = 3;
 
-/// A folder that is removed in the end.
+/// A folder that is removed on drop.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
@@ -19,27 +19,27 @@ impl Drop for Folder {
     }
 }
 
-/// The repository, and the folder that cargo builds to.
+/// Returns the repository, and the folder that cargo builds to.
 fn folders() -> (PathBuf, PathBuf) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf();
-    // This test is in the folder `deps` in the folder of a profile.
+    // The test's executable is in the folder `deps` of a profile's folder.
     let built = std::env::current_exe().unwrap().ancestors().nth(3).unwrap().to_path_buf();
     (root, built)
 }
 
-/// The first block of Rust of a page.
+/// Returns the first block of Rust of a page.
 fn first_example(page: &str) -> &str {
     let (_, rest) = page.split_once("```rust\n").unwrap();
     rest.split_once("```").unwrap().0
 }
 
-/// Runs cargo, and gives what it prints.
+/// Runs cargo, and returns its output.
 fn cargo(folder: &Path, arguments: &[&str]) -> String {
     let (_, built) = folders();
     let mut command = Command::new(env!("CARGO"));
     command.args(arguments).args(["--offline", "--quiet"]).current_dir(folder);
     command.env("CARGO_TARGET_DIR", built.join("newcomer")).env("PUMICE_DEVICE", "cpu");
-    // What nobody looks at takes half of the time.
+    // Debug information and incremental compilation are of no use here and take half of the time.
     command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0");
     let output = command.output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);

@@ -11,7 +11,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Reads a command line on which only `known` options are allowed, each at most once.
+    /// Parses a command line on which only `known` options are allowed, each at most once.
     pub fn parse(arguments: &[String], known: &[&str]) -> Result<Options> {
         let mut values = BTreeMap::new();
         let mut rest = arguments.iter();
@@ -33,7 +33,7 @@ impl Options {
         Ok(Options { values })
     }
 
-    /// What an option was given as.
+    /// Returns the value of an option, if it was given.
     pub fn value(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str)
     }

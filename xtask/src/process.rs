@@ -1,4 +1,4 @@
-//! Running other programs. Every failure says which command it was and how it ended; nothing here decides
+//! Runs other programs. Every error names the command and how it ended; nothing here decides
 //! what a failure means.
 
 use std::io::{BufRead, BufReader};
@@ -7,7 +7,7 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use crate::error::{Error, Result};
 
-/// The command as a person would type it, for messages: without the program's folder.
+/// Returns the command as a person would type it, for messages: without the program's folder.
 fn describe(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let mut words = vec![program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned()];
@@ -15,21 +15,21 @@ fn describe(command: &Command) -> String {
     words.join(" ")
 }
 
-/// Runs a command on our own terminal; anything but success is an error.
+/// Runs a command on our own terminal; any exit but success is an error.
 pub fn run(command: &mut Command) -> Result<()> {
     let status = command.status().map_err(|cause| cannot_start(command, &cause))?;
     require_success(command, status)
 }
 
-/// What a command printed on stdout, and how it ended. Its stderr goes to our own.
+/// Output of a command on stdout, and how it ended. Its stderr goes to our own.
 pub struct Captured {
-    /// Everything it printed.
+    /// The whole output.
     pub stdout: String,
-    /// `Err` where it did not succeed; what it printed may still be of use.
+    /// An error if the command failed; its output may still be of use.
     pub ending: Result<()>,
 }
 
-/// Runs a command and keeps what it prints on stdout. An error only if it could not be started at all.
+/// Runs a command and captures its stdout. An error only if it could not be started at all.
 pub fn capture(command: &mut Command) -> Result<Captured> {
     command.stdout(Stdio::piped()).stderr(Stdio::inherit());
     let output = command.output().map_err(|cause| cannot_start(command, &cause))?;
@@ -37,14 +37,14 @@ pub fn capture(command: &mut Command) -> Result<Captured> {
     Ok(Captured { stdout, ending: require_success(command, output.status) })
 }
 
-/// Runs a command and keeps all that it prints, on stdout and stderr alike; it is shown at once too, or not. An error only if
+/// Runs a command and captures its stdout and stderr together, and also prints them at once if `is_shown`. An error only if
 /// it could not be started at all.
 pub fn run_and_keep(mut command: Command, is_shown: bool) -> Result<Captured> {
     let pipe = std::io::pipe().and_then(|(reader, writer)| Ok((reader, writer.try_clone()?, writer)));
     let (reader, stdout, stderr) = pipe.map_err(|cause| cannot_start(&command, &cause))?;
     command.stdin(Stdio::null()).stdout(stdout).stderr(stderr);
     let mut child = command.spawn().map_err(|cause| cannot_start(&command, &cause))?;
-    // The command holds the pipe's other end too, and reading would never end.
+    // The command holds the pipe's other end too, so reading would never end.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut text = String::new();
     for line in BufReader::new(reader).split(b'\n').map_while(std::result::Result::ok) {
@@ -59,13 +59,13 @@ pub fn run_and_keep(mut command: Command, is_shown: bool) -> Result<Captured> {
     Ok(Captured { stdout: text, ending: require_success(&command, status) })
 }
 
-/// Whether a command runs and succeeds; it prints nothing.
+/// Returns whether a command runs and succeeds; its output is discarded.
 pub fn succeeds(command: &mut Command) -> bool {
     let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     quiet.status().is_ok_and(|status| status.success())
 }
 
-/// The first of these programs that is on the search path.
+/// Returns the first of these programs that is on the search path.
 pub fn find_program(names: &[&str]) -> Option<PathBuf> {
     let search_path = std::env::var_os("PATH")?;
     names.iter().find_map(|name| {

@@ -1,10 +1,10 @@
-//! The task `random`: builds `pumice` and lets it run random programs. What fails becomes a test (`crates/testing/tests/random`).
+//! The task `random`: builds `pumice` and runs random programs with it. Failing programs become tests (`crates/testing/tests/random`).
 
 use crate::error::{Error, Result};
 use crate::process;
 use crate::workspace::Workspace;
 
-/// The task `random`; the arguments are those of `pumice random`.
+/// Runs the task `random`; the arguments are those of `pumice random`.
 pub fn run(arguments: &[String]) -> Result<()> {
     if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
         return Err(Error::new("the options are those of `pumice random`, which `pumice help` shows"));

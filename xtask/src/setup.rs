@@ -1,7 +1,7 @@
-//! What the tests need and a plain Rust installation lacks: an OpenCL driver, NVRTC, and NumPy.
+//! Tools that the tests need and a plain Rust installation lacks: an OpenCL driver, NVRTC, and NumPy.
 //!
-//! Installs an OpenCL driver through the system's packages where we may, and NVRTC and NumPy into the build directory.
-//! Touches nothing that is there already, and takes no for an answer: what could not be installed is
+//! Installs an OpenCL driver through the system's packages if permitted, and NVRTC and NumPy into the build directory.
+//! Changes nothing that is installed already. A failure is no error here: it is
 //! reported with the reason, and the caller decides what that means.
 
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::process;
 use crate::workspace::{Workspace, make_folder};
 
-/// Names an NVRTC library for Pumice to use.
+/// Environment variable with the path of the NVRTC library that Pumice uses.
 pub const NVRTC_VARIABLE: &str = "PUMICE_NVRTC";
 
 const OPENCL_LIBRARY: &str = "libOpenCL.so.1";
@@ -22,13 +22,13 @@ const NVRTC_WHEEL: &str = "nvidia-cuda-nvrtc";
 const NUMPY_WHEEL: &str = "numpy";
 const PIP_PACKAGES: [&str; 1] = ["python3-pip"];
 
-/// What the tests can count on.
+/// Tools that are available to the tests.
 pub struct Tools {
-    /// Whether OpenCL can be used, or why not.
+    /// An error with the reason if OpenCL cannot be used.
     pub opencl: Result<()>,
-    /// The NVRTC library, or why there is none.
+    /// The NVRTC library, or the reason why there is none.
     pub nvrtc: Result<PathBuf>,
-    /// The folder that Python finds NumPy in, if it needs one, or why there is no NumPy.
+    /// The folder in which Python finds NumPy, if it needs one, or the reason why there is no NumPy.
     pub numpy: Result<Option<PathBuf>>,
 }
 
@@ -39,7 +39,7 @@ impl Tools {
         Tools { opencl: prepare_opencl(), nvrtc: prepare_nvrtc(target), numpy: prepare_numpy(target) }
     }
 
-    /// One line for each tool: where it is, or why it is missing.
+    /// Returns one line per tool: its place, or the reason why it is missing.
     pub fn report(&self) -> String {
         let opencl = match &self.opencl {
             Ok(()) => format!("{OPENCL_LIBRARY} and a driver"),
@@ -58,7 +58,7 @@ impl Tools {
     }
 }
 
-/// The task `setup`.
+/// Runs the task `setup`.
 pub fn run(arguments: &[String]) -> Result<()> {
     if let Some(argument) = arguments.first() {
         return Err(Error::new(format!("setup takes no arguments, but was given {argument}")));
@@ -95,7 +95,7 @@ fn find_opencl() -> Result<()> {
     find_opencl_driver(Path::new(&vendors))
 }
 
-/// `vendors` is a folder of `.icd` files, or one such file.
+/// Finds a driver in `vendors`, which is a folder of `.icd` files, or one such file.
 fn find_opencl_driver(vendors: &Path) -> Result<()> {
     if is_driver_file(vendors) {
         return Ok(());
@@ -128,7 +128,7 @@ fn prepare_nvrtc(target: &Path) -> Result<PathBuf> {
     println!("NVRTC is missing; installing {NVRTC_WHEEL} into {}", folder.display());
     match install_nvrtc(&folder) {
         Ok(library) => Ok(library),
-        // No network, say. A CUDA toolkit will do as well, if there is one.
+        // Without a network, for instance. A CUDA toolkit serves as well, if there is one.
         Err(reason) => cuda_toolkits().iter().find_map(|toolkit| find_nvrtc_below(toolkit)).ok_or(reason),
     }
 }
@@ -152,7 +152,7 @@ fn prepare_numpy(target: &Path) -> Result<Option<PathBuf>> {
     Ok(Some(folder))
 }
 
-/// Whether Python finds NumPy, in this folder if there is one.
+/// Returns whether Python finds NumPy, in this folder if one is given.
 fn has_numpy(folder: Option<&Path>) -> bool {
     let Some(python) = process::find_program(&["python3"]) else { return false };
     let mut command = Command::new(python);
@@ -164,10 +164,10 @@ fn has_numpy(folder: Option<&Path>) -> bool {
 
 // Python's packages -------------------------------------------------------------------------------------------
 
-/// Installs a package of Python's into a folder, in which `is_there` must then find it.
+/// Installs a Python package into a folder, in which `is_there` must then find it.
 fn install_wheel(wheel: &str, folder: &Path, is_there: impl Fn(&Path) -> bool) -> Result<()> {
     let python = find_pip()?;
-    // Into a folder beside it first: a download that breaks off must not look like an installation.
+    // Into a folder beside it first: an interrupted download must not look like an installation.
     let partial = folder.with_extension("partial");
     remove_folder(&partial)?;
     make_folder(&partial)?;
@@ -185,7 +185,7 @@ fn install_wheel(wheel: &str, folder: &Path, is_there: impl Fn(&Path) -> bool) -
     std::fs::rename(&partial, folder).map_err(|cause| Error::io("make", folder, &cause))
 }
 
-/// A Python that can install; where there is none, the system's packages are asked for one.
+/// Returns a Python with pip; installs one through the system's packages if there is none.
 fn find_pip() -> Result<PathBuf> {
     if let Some(python) = python_with_pip() {
         return Ok(python);
@@ -203,11 +203,11 @@ fn python_with_pip() -> Option<PathBuf> {
 fn cuda_toolkits() -> Vec<PathBuf> {
     let named = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
     let usual = PathBuf::from("/usr/local/cuda");
-    // Only the folders of libraries: a toolkit is large, and the search looks at every file.
+    // Only the folders of libraries: a toolkit is large, and the search visits every file.
     named.chain([usual]).map(|toolkit| toolkit.join("lib64")).collect()
 }
 
-/// The first NVRTC library in a folder or the folders in it, in the order of their names.
+/// Returns the first NVRTC library in a folder or its subfolders, in the order of their names.
 fn find_nvrtc_below(folder: &Path) -> Option<PathBuf> {
     let mut entries: Vec<PathBuf> =
         std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).collect();
@@ -215,12 +215,12 @@ fn find_nvrtc_below(folder: &Path) -> Option<PathBuf> {
     if let Some(library) = entries.iter().find(|entry| is_nvrtc(entry)) {
         return Some(library.clone());
     }
-    // A link to a folder could lead round in a circle.
+    // A link to a folder could lead to a cycle.
     let folders = entries.iter().filter(|entry| entry.is_dir() && !entry.is_symlink());
     folders.into_iter().find_map(|entry| find_nvrtc_below(entry))
 }
 
-/// Beside the library lie `libnvrtc-builtins.so.*` and `libnvrtc.alt.so.*`, which are not it.
+/// Returns whether a file is the NVRTC library. `libnvrtc-builtins.so.*` and `libnvrtc.alt.so.*` lie beside it, and are not.
 fn is_nvrtc(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     (name == "libnvrtc.so" || name.starts_with("libnvrtc.so.")) && path.is_file()
@@ -249,14 +249,14 @@ fn install_packages(packages: &[&str]) -> Result<()> {
         command.args(packages);
         process::run(&mut command)
     };
-    // The lists of packages may be missing or old; fetching them takes longer than finding that out.
+    // The package lists may be missing or old; they are fetched only if the installation fails, because that takes long.
     install().or_else(|_| {
         process::run(&mut rights.apt_get(&["update"]))?;
         install()
     })
 }
 
-/// How we may change the system.
+/// Permission to install packages on the system.
 #[derive(Clone, Copy)]
 enum Rights {
     Root,
@@ -273,7 +273,7 @@ impl Rights {
     }
 
     fn apt_get(self, arguments: &[&str]) -> Command {
-        // Through env, because sudo drops variables.
+        // Through `env`, because sudo drops variables.
         let mut command = match self {
             Rights::Root => Command::new("env"),
             Rights::PasswordlessSudo => {

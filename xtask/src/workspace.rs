@@ -1,4 +1,4 @@
-//! Where the repository, its build directory and cargo are. Asks cargo, and guesses nothing.
+//! Locates the repository, its build directory and cargo. Asks cargo, and guesses nothing.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,11 @@ use std::process::Command;
 use crate::error::{Error, Result};
 use crate::process;
 
-/// The repository that cargo started us from.
+/// The workspace that `cargo xtask` was started in.
 pub struct Workspace {
     /// The folder with the workspace's `Cargo.toml`.
     pub root: PathBuf,
-    /// Where cargo builds.
+    /// Cargo's build directory.
     pub target: PathBuf,
 }
 
@@ -38,19 +38,19 @@ impl Workspace {
         Ok(Workspace { root: folder("workspace_root")?, target: folder("target_directory")? })
     }
 
-    /// A command that runs cargo in the repository's root.
+    /// Returns a command that runs cargo in the repository's root.
     pub fn cargo(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(cargo());
         command.args(arguments).current_dir(&self.root);
         command
     }
 
-    /// A program that cargo built in its usual profile.
+    /// Returns the path of a program that cargo built in the `dev` profile.
     pub fn debug_program(&self, name: &str) -> PathBuf {
         self.program("debug", name)
     }
 
-    /// Builds the `pumice` program in the release profile; gives a command that runs it.
+    /// Builds the `pumice` program in the release profile; returns a command that runs it.
     pub fn build_pumice(&self) -> Result<Command> {
         process::run(&mut self.cargo(&["build", "--release", "--package", "pumice-cli"]))?;
         Ok(Command::new(self.program("release", "pumice")))
@@ -66,7 +66,7 @@ pub fn make_folder(folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(|cause| Error::io("make the folder", folder, &cause))
 }
 
-/// The cargo that started us, so that a chosen toolchain stays chosen.
+/// Returns the cargo that started us, so that a chosen toolchain stays chosen.
 fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }

@@ -1,4 +1,4 @@
-//! `pumice cache`: what is kept in the folder of compiled kernels, and removing it.
+//! `pumice cache`: lists or removes what is kept in the folder of compiled kernels.
 //!
 //! The runtime does the work; this only reads the command line and prints.
 
@@ -29,7 +29,7 @@ enum Task {
     Clear,
 }
 
-/// Does what the command line says.
+/// Carries out the command.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let table = KernelTable::new();
     print(&match arguments.task {
@@ -39,7 +39,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     })
 }
 
-/// Says where kernels are kept and how many there are.
+/// Returns the folder of compiled kernels and their number, as text.
 pub fn place(table: &KernelTable) -> String {
     match (table.folder(), table.usage()) {
         (Some(folder), Some(Usage { kernels, bytes, .. })) => {
@@ -82,7 +82,7 @@ fn told(table: &KernelTable, removed: Removed) -> String {
     text
 }
 
-/// The time since then, in its largest unit.
+/// Formats the time since `then` in its largest unit.
 fn since(then: SystemTime) -> String {
     let seconds = then.elapsed().unwrap_or(Duration::ZERO).as_secs();
     let (count, unit) = match seconds {

@@ -1,6 +1,6 @@
-//! The command line: which commands there are, and their help. What a command takes is declared beside its code, as its `Arguments`.
+//! The command line: the commands and their help. Each command declares its arguments beside its code, as its `Arguments`.
 //!
-//! A mistake is an [`Error::Usage`] in the words of `clap`. This only reads; [`run`](crate::run) does what was asked for.
+//! A mistake is an [`Error::Usage`] in the words of `clap`. This module only parses; [`run`](crate::run) carries the command out.
 
 use crate::error::{Error, Result};
 use crate::{bench, cache, emit, explain, manual, programs, pum, random, repl, selftest, simulate, tune};
@@ -8,7 +8,7 @@ use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 
-/// What holds of all commands.
+/// Notes below the help of `pumice`: devices and environment variables, which are the same for all commands.
 const DEVICES: &str = "\
 Devices: cuda, opencl, cpu, sim; of several GPUs cuda:0, cuda:1, opencl:0, … (`pumice doctor` lists them). Without --device it
 is the one that PUMICE_DEVICE names, or the best that works.
@@ -88,15 +88,15 @@ pub struct LspArguments {
     stdio: bool,
 }
 
-/// What a command line asks for.
+/// The request that a command line makes.
 pub enum Asked {
-    /// To do something.
+    /// To carry out a command.
     Do(Command),
     /// To print this: help or the version.
     Print(String),
 }
 
-/// Reads the words behind the program's name.
+/// Parses the words after the program's name.
 pub fn read(words: impl Iterator<Item = OsString>) -> Result<Asked> {
     let words = std::iter::once("pumice".into()).chain(words.map(protected));
     match CommandLine::try_parse_from(words) {
@@ -111,7 +111,7 @@ pub fn read(words: impl Iterator<Item = OsString>) -> Result<Asked> {
     }
 }
 
-/// A word that begins as an expression with a sign does, `-1.5` or `-(1 + x)`, with a blank before it: `clap` takes it for an option
+/// Puts a blank before a word that begins as a signed expression does, `-1.5` or `-(1 + x)`: `clap` would take it for an option
 /// otherwise. Options begin with a letter.
 fn protected(word: OsString) -> OsString {
     let is_signed = |text: &str| {
@@ -124,7 +124,7 @@ fn protected(word: OsString) -> OsString {
     }
 }
 
-/// What `clap` says, without what all our messages have.
+/// Returns `clap`'s message without the prefix and the hint that all our messages have.
 fn message(error: &clap::Error) -> String {
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);

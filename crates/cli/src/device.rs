@@ -14,22 +14,22 @@ pub struct DeviceOption {
 }
 
 impl DeviceOption {
-    /// Its name, if the command line has one.
+    /// Returns the device's name, if the command line has one.
     pub fn name(&self) -> Option<&str> {
         self.device.as_deref()
     }
 
-    /// The device, or the one that is used where none is named.
+    /// Opens the named device, or the default one.
     pub fn open(&self) -> Result<Arc<dyn Device>> {
         Ok(self.name().map_or_else(default_device, open)?)
     }
 
-    /// A compiler for it.
+    /// Returns a compiler for the device.
     pub fn compiler(&self) -> Result<Compiler> {
         Ok(Compiler::with(self.open()?))
     }
 
-    /// The device, where it has a speed.
+    /// Opens the device, and refuses one whose times mean nothing.
     pub fn open_timed(&self) -> Result<Arc<dyn Device>> {
         let device = self.open()?;
         if device.name().kind() == "sim" {

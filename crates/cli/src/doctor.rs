@@ -17,12 +17,12 @@ use pumice::{Ceilings, Compiler};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How long a compiler may take here, unless `PUMICE_COMPILE_SECONDS` says otherwise.
+/// Default time limit of a compiler in this command, unless `PUMICE_COMPILE_SECONDS` sets another.
 const COMPILE_SECONDS: u64 = 10;
 
 /// Examines every device.
 pub fn run() -> Result<()> {
-    // Whoever waits for an answer here does not wait for a compiler that hangs.
+    // The user is waiting, so a compiler that hangs is given up early.
     set_default_compile_seconds(COMPILE_SECONDS);
     let mut progress = Progress::new();
     let mut usable = 0;
@@ -63,26 +63,26 @@ pub fn run() -> Result<()> {
     }
 }
 
-/// The devices that work here.
+/// Returns the devices that work here.
 pub fn working() -> Vec<Arc<dyn Device>> {
     let opened = device_names().into_iter().filter_map(|name| open(&name).ok());
     opened.filter(|device| try_out(device).is_ok()).collect()
 }
 
-/// A name, and a text whose further lines are indented as it is unless the name is very long.
+/// Formats a name and a text; further lines are indented as the first is, unless the name is very long.
 fn entry(name: &str, text: &str) -> String {
     const WIDTH: usize = 9;
     let text = text.trim_end().replace('\n', &format!("\n{:WIDTH$}", ""));
     format!("{name:<0$} {text}\n", WIDTH - 1)
 }
 
-/// Compiles a program and runs it, and says how long both took.
+/// Compiles a program and runs it; returns the times of both as text.
 fn try_out(device: &Arc<dyn Device>) -> Result<String> {
     const N: i64 = 1000;
     let compiler = Compiler::with(device.clone());
     let program = compiler.compile(|n: Exp<i64>| generate(n, |i| i).sum())?;
     let start = Instant::now();
-    // What is kept on disk would hide a compiler that no longer works.
+    // Bypasses the disk cache, which would hide a compiler that no longer works.
     for launch in program.plan(N)?.launches() {
         device.build(&launch.program, &Default::default())?;
     }
@@ -96,7 +96,7 @@ fn try_out(device: &Arc<dyn Device>) -> Result<String> {
     Ok(format!("compiled a program in {compiled:.0?}, ran it in {ran:.0?}"))
 }
 
-/// What the device can do at most, as one more line: measured once, and kept.
+/// Returns the measured ceilings of the device as one more line. They are measured once, and kept.
 fn ceilings(device: &Arc<dyn Device>) -> String {
     match Ceilings::of(device) {
         Ok(Some(ceilings)) => format!("\n{ceilings}"),
@@ -105,7 +105,7 @@ fn ceilings(device: &Arc<dyn Device>) -> String {
     }
 }
 
-/// The version of CUDA's compiler, which needs no GPU, or why there is none.
+/// Returns the version of CUDA's compiler, which needs no GPU, or why it cannot be used.
 fn nvrtc() -> String {
     match nvrtc::nvrtc() {
         Ok(nvrtc) => nvrtc.version(),
@@ -114,7 +114,7 @@ fn nvrtc() -> String {
     }
 }
 
-/// Where kernels are kept, and what is wrong with that.
+/// Returns the folder of compiled kernels, and the problems with it.
 fn cache() -> String {
     let opened = device_names().into_iter().filter_map(|name| open(&name).ok());
     let mut notes: Vec<String> =

@@ -1,4 +1,4 @@
-//! `pumice emit`: what programs become on their way to a device; those of files in `pum/lower.rs`. Runs nothing.
+//! `pumice emit`: prints the stages of a program on its way to a device; functions of files are in `pum/lower.rs`. Runs nothing.
 
 use crate::error::{Error, Result};
 use crate::pum::lower;
@@ -29,13 +29,13 @@ pub struct Arguments {
     n: Option<usize>,
 }
 
-/// Reads a number of elements.
+/// Parses a number of elements.
 pub fn parse_size(text: &str) -> std::result::Result<usize, String> {
     let size = text.parse().ok().filter(|size| i64::try_from(*size).is_ok());
     size.ok_or_else(|| "that is no number of elements".to_string())
 }
 
-/// Prints what the command line names in the language that it asks for.
+/// Prints the program that the command line names in the target language.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let Arguments { subject, size, .. } = arguments;
     if subject.is_file() {
@@ -51,7 +51,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         chosen(name, *size)?;
     }
     let target = arguments.target.ok_or_else(target_missing)?;
-    // An example may have the name of a program; the array language and sizes by side are the example's.
+    // An example may have the name of a kernel-language program. The array target and `--size` are for examples only.
     let is_example = |name: &str| programs::example(name).is_some();
     let wants_example = target == Target::Array || size.is_some();
     let program = name.filter(|name| !(wants_example && is_example(name))).and_then(simulate::find);
@@ -74,7 +74,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     print(&text)
 }
 
-/// The text of a kernel.
+/// Returns the source text of a kernel.
 pub fn source(program: &Verified, dialect: Dialect) -> Result<String> {
     let source = emit::emit(program, dialect, &emit::EmitOptions::default());
     source.map(|source| source.text.to_string()).map_err(|error| Error::Failed(error.to_string()))
@@ -100,7 +100,7 @@ fn kernels(program: &Program, target: Target, size: usize) -> Result<()> {
     print(&join(texts.into_iter()))
 }
 
-/// What to say where `--target` is missing.
+/// Returns the error for a missing `--target`.
 pub fn target_missing() -> Error {
     Error::Usage("--target is missing: array, program, c, opencl or cuda".to_string())
 }
@@ -110,12 +110,12 @@ fn plan(example: &Example, dialect: Dialect) -> Result<Plan> {
     plan.map_err(|error| Error::Failed(error.to_string()))
 }
 
-/// The texts one after another, with an empty line between.
+/// Joins texts with an empty line between them.
 pub fn join(texts: impl Iterator<Item = String>) -> String {
     texts.map(|text| format!("{}\n", text.trim_end())).collect::<Vec<_>>().join("\n")
 }
 
-/// The example with this name, in this size.
+/// Returns the example with this name, in this size.
 pub fn chosen(name: Option<&str>, size: Option<usize>) -> Result<Example> {
     let names = || {
         let line = |example: &Example| format!("  {:<15}{}\n", example.name, example.about);
@@ -133,7 +133,7 @@ pub fn chosen(name: Option<&str>, size: Option<usize>) -> Result<Example> {
     Ok(example)
 }
 
-/// Gives every extent the same size: those of arguments, and the scalars that extents are made of, which are 64-bit.
+/// Sets every extent to `size`: those of arguments, and the 64-bit scalars that extents are computed from.
 fn resize(example: &mut Example, size: usize) {
     example.extents.values_mut().flatten().for_each(|dimension| *dimension = size);
     let extents = example.scalars.iter_mut().filter(|scalar| scalar.ty() == ScalarType::I64);

@@ -1,4 +1,4 @@
-//! Why a command did not do what it was asked for, and the exit code for it. Decides nothing else.
+//! Errors of commands, and their exit codes. Decides nothing else.
 
 use crate::pum::file::Wrong;
 use std::fmt;
@@ -7,23 +7,23 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 /// The result of a command.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a command failed.
+/// The reason why a command failed.
 #[derive(Debug)]
 pub enum Error {
-    /// The command line makes no sense: exit code 2.
+    /// The command line is invalid: exit code 2.
     Usage(String),
-    /// It does, but something went wrong: exit code 1.
+    /// The command failed: exit code 1.
     Failed(String),
-    /// A file of the language is wrong: exit code 1.
+    /// A `.pum` file has errors: exit code 1.
     Source(Wrong),
-    /// It went wrong too, and all about it has been printed: exit code 1.
+    /// The command failed, and has printed all messages itself: exit code 1.
     Told,
     /// Standard output cannot be written.
     Output(io::Error),
 }
 
 impl Error {
-    /// The process's exit code.
+    /// Returns the process's exit code.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Usage(_) => 2,
@@ -31,8 +31,8 @@ impl Error {
         }
     }
 
-    /// Tells it on standard error; what is wrong with a file in colours, if that is a terminal. Where it cannot be written, the exit
-    /// code has to do.
+    /// Prints the error on standard error; errors of a file in colours, if that is a terminal. If it cannot be written, only the exit
+    /// code tells of it.
     pub fn tell(&self) {
         let mut terminal = io::stderr().lock();
         let text = match self {
@@ -46,7 +46,7 @@ impl Error {
         let _ = terminal.write_all(text.as_bytes()).and_then(|()| terminal.flush());
     }
 
-    /// Whether the reader of standard output has seen enough (`pumice … | head`), which is nobody's mistake.
+    /// Returns whether the reader of standard output has closed the pipe (`pumice … | head`), which is no failure.
     pub fn is_closed_pipe(&self) -> bool {
         matches!(self, Error::Output(error) if error.kind() == ErrorKind::BrokenPipe)
     }
@@ -79,7 +79,7 @@ impl From<Wrong> for Error {
 impl From<pumice::Error> for Error {
     fn from(error: pumice::Error) -> Error {
         match error {
-            // A name that was typed wrong.
+            // The user mistyped a name.
             pumice::Error::UnknownDevice { .. } => Error::Usage(error.to_string()),
             error => Error::Failed(error.to_string()),
         }

@@ -1,5 +1,5 @@
-//! `pumice explain`: what is launched and kept in memory for a program and why, as text, JSON and a drawing; with `--run` also what that
-//! took. Functions of files and built-in examples are explained alike.
+//! `pumice explain`: the launches and buffers of a program and the reasons for them, as text, JSON and a drawing; with `--run` also their
+//! times. Functions of files and built-in examples are explained alike.
 
 use crate::device::DeviceOption;
 use crate::emit::{chosen, parse_size};
@@ -45,7 +45,7 @@ pub struct Arguments {
     device: DeviceOption,
 }
 
-/// Explains what the command line names.
+/// Explains the program that the command line names.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let Arguments { subject, size, run, device, .. } = arguments;
     only("--device", device.name().is_some() && !run, "--run; --target says for what is planned otherwise")?;
@@ -71,12 +71,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     for (file, form) in files {
         file.as_deref().map_or(Ok(()), |file| write(file, &form(&explanation)))?;
     }
-    // Who asks for a file alone does not read the text as well.
+    // A user who asks for a file alone does not read the text as well.
     let is_read = *run || (arguments.svg.is_none() && arguments.json.is_none());
     if is_read { print(&text) } else { Ok(()) }
 }
 
-/// The plans of a program on something that is like a device of the dialect.
+/// Returns the plans of a program on a simulated device with the profile of the dialect.
 pub fn planned(program: ArrayProgram, inputs: &Inputs, dialect: Dialect) -> Result<Explanation> {
     let device = Arc::new(Sim::observing(target::profile(dialect)));
     let mut explanation = Compiler::with(device).compile_program(program)?.explain(inputs)?;
@@ -84,7 +84,7 @@ pub fn planned(program: ArrayProgram, inputs: &Inputs, dialect: Dialect) -> Resu
     Ok(explanation)
 }
 
-/// The program of an example, and arrays of zeros for its arguments.
+/// Returns the program of an example, and arrays of zeros for its arguments.
 fn given(example: &Example) -> (ArrayProgram, Inputs) {
     let program = ArrayProgram::of(std::slice::from_ref(&example.root));
     let argument = |node: &Node| {
@@ -98,7 +98,7 @@ fn given(example: &Example) -> (ArrayProgram, Inputs) {
     (program, inputs)
 }
 
-/// An array of zeros, which take no memory unless somebody looks: what is only planned may be of any size.
+/// An array of zeros that allocates nothing until it is read, so that planning works for any size.
 struct Zeros {
     extents: Vec<usize>,
     types: Vec<ScalarType>,

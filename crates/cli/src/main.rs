@@ -1,6 +1,6 @@
-//! The `pumice` command: which devices work here, whether they are right, how fast they are, and what programs become.
+//! The `pumice` command: checks, runs, measures and explains programs, and examines the devices of this machine.
 //!
-//! It only calls the layers below and prints. What it prints on standard output is for people and scripts; progress
+//! It only calls the layers below and prints. Standard output is for people and scripts; progress
 //! goes to standard error, and only on a terminal. It may not panic on anything that a user can type.
 
 #![forbid(unsafe_code)]
@@ -34,7 +34,7 @@ use std::process::ExitCode;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::prelude::*;
 
-/// What a program that was stopped by a closed pipe would leave to its shell.
+/// Exit code that a shell reports for a program stopped by a closed pipe.
 const PIPE_CLOSED: u8 = 128 + 13;
 
 fn main() -> ExitCode {
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Writes what `RUST_LOG` asks for to standard error.
+/// Writes the log that `RUST_LOG` asks for to standard error.
 fn log() {
     let Ok(wanted) = std::env::var("RUST_LOG") else { return };
     let targets: Targets = match wanted.parse() {
@@ -102,7 +102,7 @@ impl Command {
     }
 }
 
-/// Writes to standard output. `print!` would panic when nobody reads it any more.
+/// Writes to standard output. `print!` would panic on a closed pipe.
 fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;

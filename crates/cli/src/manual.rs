@@ -1,4 +1,4 @@
-//! `pumice completions` and `pumice man`: what shells and `man` read about the command line, made of the command line itself.
+//! `pumice completions` and `pumice man`: shell completions and manual pages, generated from the command line's declaration.
 
 use crate::command_line::CommandLine;
 use crate::error::{Error, Result};
@@ -22,14 +22,14 @@ pub struct ManArguments {
     out: Option<PathBuf>,
 }
 
-/// Prints what a shell reads to complete command lines.
+/// Prints the completion script of a shell.
 pub fn completions(arguments: &CompletionsArguments) -> Result<()> {
     let mut text = Vec::new();
     clap_complete::generate(arguments.shell, &mut CommandLine::command(), "pumice", &mut text);
     print(&String::from_utf8_lossy(&text))
 }
 
-/// Prints or writes pages of the manual.
+/// Prints or writes manual pages.
 pub fn man(arguments: &ManArguments) -> Result<()> {
     let command = CommandLine::command();
     let Some(folder) = &arguments.out else {

@@ -1,15 +1,15 @@
-//! One line on standard error that says what is being done. It is there only while there is a person to read it.
+//! A progress line on standard error. It is shown only if that is a terminal.
 
 use std::io::{IsTerminal, Write};
 
-/// The line. It is wiped when this is dropped.
+/// The progress line. It is wiped when this is dropped.
 pub struct Progress {
     is_shown: bool,
     is_written: bool,
 }
 
 impl Progress {
-    /// A line that is shown if standard error is a terminal.
+    /// Returns a line that is shown if standard error is a terminal.
     pub fn new() -> Progress {
         Progress { is_shown: std::io::stderr().is_terminal(), is_written: false }
     }
@@ -36,10 +36,10 @@ impl Drop for Progress {
     }
 }
 
-/// Back to the beginning of the line, and nothing on it.
+/// Control sequence that moves the cursor to the beginning of the line and clears the line.
 const WIPE: &str = "\r\x1b[2K";
 
-/// Progress that cannot be shown is no reason to stop.
+/// Writes to standard error. An error is ignored: progress that cannot be shown is no reason to stop.
 fn write(text: &str) {
     let mut terminal = std::io::stderr().lock();
     let _ = terminal.write_all(text.as_bytes()).and_then(|()| terminal.flush());

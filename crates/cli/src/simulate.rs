@@ -1,5 +1,5 @@
-//! `pumice simulate`: what a kernel-language program would cost on a GPU, line by line, and whether it is right; functions of files are in
-//! `pum/lower.rs`.
+//! `pumice simulate`: the simulated cost of a kernel-language program on a GPU, line by line, after a check of its result; functions of
+//! files are in `pum/lower.rs`.
 
 use crate::device::DeviceOption;
 use crate::error::{Error, Result};
@@ -27,7 +27,7 @@ pub struct Arguments {
     csv: bool,
 }
 
-/// Prints what each kernel of what the command line names does.
+/// Prints the costs of each kernel of the program that the command line names.
 pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.subject.is_file() {
         only("--n", arguments.n.is_some(), "kernel-language programs")?;
@@ -44,7 +44,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     print(&format!("{}: {} (n = {size})\n{costs}\nright, and without a race\n", program.name, program.about))
 }
 
-/// What each kernel of some launches costs, line by line.
+/// Returns the costs of each kernel among some launches, line by line.
 pub fn costs(launches: &[Recorded]) -> String {
     let mut text = String::new();
     for (name, count, report) in kernels(launches) {
@@ -59,7 +59,7 @@ pub fn costs(launches: &[Recorded]) -> String {
     text
 }
 
-/// Says of each launch how many elements of its result no thread wrote, if there are any.
+/// Returns a note for each launch that left elements of its result unwritten, with their number.
 fn holes(launches: &[Recorded]) -> String {
     let note = |launch: &Recorded| {
         let (name, count) = (&launch.program.name, launch.unwritten);
@@ -68,7 +68,7 @@ fn holes(launches: &[Recorded]) -> String {
     launches.iter().filter(|launch| launch.unwritten > 0).map(note).collect()
 }
 
-/// What each kernel costs as a line of numbers, for comparison with what a profiler counts.
+/// Returns the costs of each kernel as a CSV line, for comparison with a profiler's counters.
 fn csv(program: &Program, size: usize, launches: &[Recorded]) -> String {
     let mut text = String::from(
         "program,n,kernel,global load sectors,global store sectors,global atomic sectors,shared load conflicts,\
@@ -89,7 +89,7 @@ fn csv(program: &Program, size: usize, launches: &[Recorded]) -> String {
     text
 }
 
-/// Runs a program once on a device and checks it: what a profiler watches.
+/// Runs a program once on a device and checks it, for use under a profiler.
 pub fn run_once(name: Option<&str>, n: Option<usize>, device: &DeviceOption) -> Result<()> {
     let program = chosen(name)?;
     let size = size(n, &program)?;
@@ -100,27 +100,27 @@ pub fn run_once(name: Option<&str>, n: Option<usize>, device: &DeviceOption) -> 
     print(&format!("{}, n = {size}, on {}: right\n", program.name, compiler.device().name()))
 }
 
-/// The program that the command line names.
+/// Returns the program that the command line names.
 pub fn chosen(name: Option<&str>) -> Result<Program> {
     let name = name.ok_or_else(|| Error::Usage(format!("name a program:\n{}", names())))?;
     find(name).ok_or_else(|| Error::Usage(format!("there is no program `{name}`; there are\n{}", names())))
 }
 
-/// The program with this name.
+/// Returns the program with this name.
 pub fn find(name: &str) -> Option<Program> {
     programs().into_iter().find(|program| program.name == name)
 }
 
-/// The programs, a line each.
+/// Returns a list of the programs, one per line.
 pub fn names() -> String {
     programs().iter().map(|program| format!("  {:<24}{}\n", program.name, program.about)).collect()
 }
 
-/// How many times as large as the largest size that is measured a program may be asked for. Inputs are made in the host's
-/// memory, which ends the process where it has no room for them.
+/// Largest accepted size, as a multiple of the largest size that is measured. Inputs are made in the host's
+/// memory, and the process ends where that has no room for them.
 const MOST_TIMES: usize = 8;
 
-/// The size that the command line asks for, or a small one.
+/// Returns the size that the command line asks for, or a small one.
 pub fn size(n: Option<usize>, program: &Program) -> Result<usize> {
     let most = MOST_TIMES * program.large.iter().copied().max().unwrap_or(program.small);
     match n.unwrap_or(program.small) {
@@ -132,12 +132,12 @@ pub fn size(n: Option<usize>, program: &Program) -> Result<usize> {
     }
 }
 
-/// What a program launches on a device with this profile, after its result has been checked.
+/// Returns the launches of a program on a device with this profile, after checking its result.
 pub fn launches(program: &Program, size: usize, profile: Profile) -> Result<Vec<Recorded>> {
     let sim = Arc::new(Sim::observing(profile));
     let compiler = Compiler::with(sim.clone());
     let mut prepared = (program.prepare)(&compiler, size, &Settings::defaults(program.tunable))?;
-    // What was launched to make inputs is not the program.
+    // Launches that made inputs are not the program's.
     sim.forget();
     prepared.run()?;
     let recorded = sim.recorded();
@@ -145,7 +145,7 @@ pub fn launches(program: &Program, size: usize, profile: Profile) -> Result<Vec<
     Ok(recorded)
 }
 
-/// The different kernels among the launches, in order, each with the number of its launches and what they did together.
+/// Returns the distinct kernels among the launches, in order, each with its number of launches and their total costs.
 fn kernels(launches: &[Recorded]) -> Vec<(String, usize, Report)> {
     let mut kernels: Vec<(String, &str, usize, Report)> = Vec::new();
     let texts: Vec<String> = launches.iter().map(|launch| launch.program.to_string()).collect();
@@ -161,7 +161,7 @@ fn kernels(launches: &[Recorded]) -> Vec<(String, usize, Report)> {
     kernels.into_iter().map(|(name, _, count, report)| (name, count, report)).collect()
 }
 
-/// Adds what another launch of the same kernel did.
+/// Adds the costs of another launch of the same kernel.
 fn add(report: &mut Report, other: &Report) {
     report.blocks += other.blocks;
     report.warps += other.warps;

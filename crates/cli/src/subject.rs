@@ -1,4 +1,4 @@
-//! What commands are about that take a `.pum` file or something built in: the words of a command line, and the options that only a
+//! The subject of a command, a `.pum` file or something built in: the words of a command line, and the options that only a
 //! function of a file has. Finds neither files nor programs.
 
 use crate::error::{Error, Result};
@@ -24,12 +24,12 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Whether the command is about a file.
+    /// Returns whether the command is about a file.
     pub fn is_file(&self) -> bool {
         self.words().iter().any(|word| word.ends_with(".pum"))
     }
 
-    /// The file and the arguments.
+    /// Returns the file and the arguments.
     pub fn file(&self) -> Result<(&str, Vec<&str>)> {
         let Some(path) = &self.name else { return Err(Error::Usage("name a `.pum` file".to_string())) };
         if !path.ends_with(".pum") {
@@ -38,22 +38,22 @@ impl Subject {
         Ok((path, self.words().split_off(1)))
     }
 
-    /// The function of the file.
+    /// Returns the name of the file's function.
     pub fn entry(&self) -> &str {
         self.entry.as_deref().unwrap_or("main")
     }
 
-    /// Whether the command line names the function.
+    /// Returns whether the command line names the function.
     pub fn has_entry(&self) -> bool {
         self.entry.is_some()
     }
 
-    /// The threads of a block, if the command line says so.
+    /// Returns the threads of a block, if the command line sets them.
     pub fn block_size(&self) -> Option<u32> {
         self.block_size
     }
 
-    /// The name of something built in, if there is one; what belongs to files is an error.
+    /// Returns the name of something built in, if there is one; options for files are an error.
     pub fn built_in(&self) -> Result<Option<&str>> {
         only("--entry", self.entry.is_some(), "functions of `.pum` files")?;
         only("--block-size", self.block_size.is_some(), "functions of `.pum` files")?;
@@ -63,14 +63,14 @@ impl Subject {
         }
     }
 
-    /// All words as they were typed.
+    /// Returns all words as they were typed.
     pub fn words(&self) -> Vec<&str> {
-        // A sign has a blank before it so far.
+        // `command_line` put a blank before a sign.
         self.name.iter().chain(&self.arguments).map(|word| word.trim_start()).collect()
     }
 }
 
-/// Refuses an option that is given and is for something else.
+/// Returns an error for an option that is given and does not apply.
 pub fn only(option: &str, is_given: bool, what: &str) -> Result<()> {
     match is_given {
         true => Err(Error::Usage(format!("{option} is for {what}"))),

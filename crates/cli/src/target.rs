@@ -1,4 +1,4 @@
-//! What programs can be turned into, and the devices that they are then planned for. Opens no device but the CPU.
+//! Target languages of `emit`, and the profiles of devices that programs are planned for. Opens no device but the CPU.
 
 use pumice::layers::emit::Dialect;
 use pumice::layers::kernel::Profile;
@@ -22,7 +22,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// The language of its kernels, if it is one that is compiled.
+    /// Returns the dialect of its kernels, if it is a language that is compiled.
     pub fn dialect(self) -> Option<Dialect> {
         match self {
             Target::Array | Target::Program => None,
@@ -33,9 +33,9 @@ impl Target {
     }
 }
 
-/// The dialect with this name.
+/// Returns the dialect with this name.
 pub fn dialect(name: &str) -> Result<Dialect, String> {
-    // The C dialect is what the device `cpu` runs, and people will say that.
+    // Accepts `cpu` as well: it is the device that runs the C dialect.
     let name = if name == "cpu" { "c" } else { name };
     Dialect::ALL.into_iter().find(|dialect| dialect.name() == name).ok_or_else(|| {
         let names = Dialect::ALL.map(Dialect::name).join(", ");
@@ -43,7 +43,7 @@ pub fn dialect(name: &str) -> Result<Dialect, String> {
     })
 }
 
-/// What a typical device of a dialect is like. For C that is this machine, where it has a compiler.
+/// Returns the profile of a typical device of a dialect. For C that is this machine, if it has a compiler.
 pub fn profile(dialect: Dialect) -> Profile {
     match dialect {
         Dialect::Cuda | Dialect::OpenCl => cuda_like(),
@@ -51,7 +51,7 @@ pub fn profile(dialect: Dialect) -> Profile {
     }
 }
 
-/// What a small CPU is like.
+/// Returns the profile of a small CPU.
 fn cpu_like() -> Profile {
     Profile {
         threads: 64,

@@ -1,17 +1,17 @@
-//! Folders that go away when they are no longer needed.
+//! Temporary folders that are removed when they are dropped.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A folder among the system's temporary files, which is removed with what is in it when this is dropped.
+/// A folder in the system's temporary directory, which is removed with its contents when this is dropped.
 ///
-/// Compiled code is kept in such folders and run: a folder is always new, and nobody else may write to it.
+/// Compiled code is kept in such folders and run, so a folder is always new, and other users may not write to it.
 pub struct TemporaryFolder(PathBuf);
 
 impl TemporaryFolder {
-    /// Makes a folder whose name says what it is for; the error is for people.
+    /// Makes a folder whose name includes its purpose; the error is a message for users.
     pub fn new(purpose: &str) -> Result<TemporaryFolder, String> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -22,7 +22,7 @@ impl TemporaryFolder {
         }
     }
 
-    /// Returns where it is.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -30,7 +30,7 @@ impl TemporaryFolder {
 
 impl Drop for TemporaryFolder {
     fn drop(&mut self) {
-        // What is left among temporary files is in nobody's way.
+        // A folder that cannot be removed does no harm among temporary files.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

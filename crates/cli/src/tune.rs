@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 /// Runs of a choice before it is timed.
 pub const WARM_UP_RUNS: usize = 2;
 
-/// How many choices a strategy that does not try all of them starts with.
+/// Number of choices that a strategy which does not try all of them starts with.
 const TRIES: usize = 16;
 
 /// What `pumice tune` takes.
@@ -49,7 +49,7 @@ pub enum StrategyName {
 }
 
 impl StrategyName {
-    /// What it is to the tuner.
+    /// Returns the tuner's strategy of this name.
     pub fn strategy(self) -> Strategy {
         let seed = 1;
         match self {
@@ -105,7 +105,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     ))
 }
 
-/// The program with this choice, warmed up; a wrong result is an error like any other.
+/// Prepares the program with this choice and warms it up; a wrong result is an error like any other.
 fn prepare(
     compiler: &Compiler,
     program: &Program,
@@ -121,7 +121,7 @@ fn prepare(
     Ok(prepared)
 }
 
-/// What was measured, the fastest first.
+/// Returns the measurements as a table, fastest first.
 pub fn table(tuned: &Tuned) -> String {
     let mut measurements: Vec<_> = tuned.measurements.iter().collect();
     measurements.sort_by(|a, b| a.milliseconds.total_cmp(&b.milliseconds));

@@ -1,4 +1,4 @@
-//! Command lines of chance: whatever is typed, the command ends by itself, with an exit code and a message, and not with a
+//! Random command lines: whatever is typed, the command ends by itself, with an exit code and a message, and not with a
 //! panic.
 
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The longest that a command may take. Those that would work for minutes are kept from it by the words below: no device that
+/// Time limit of a command. The words below exclude commands that would work for minutes: no device that
 /// works can be chosen, and sizes are small or refused.
 const LONGEST: Duration = Duration::from_secs(60);
 
@@ -134,7 +134,7 @@ fn arguments() -> impl Strategy<Value = Vec<OsString>> {
     })
 }
 
-/// Ends the process if it takes too long.
+/// Runs the command, and kills the process if it takes too long.
 fn run(arguments: &[OsString]) -> (Option<i32>, String) {
     let scratch = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("any-command-line");
     std::fs::create_dir_all(&scratch).expect("the target folder can be written");

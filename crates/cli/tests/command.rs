@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-/// The command, with a cache of its own.
+/// Returns the command, with a cache of its own.
 fn pumice(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pumice"));
     command.args(arguments).env("PUMICE_CACHE_DIR", scratch("cache")).env_remove("PUMICE_DEVICE");
@@ -19,7 +19,7 @@ fn run(arguments: &[&str]) -> Output {
     pumice(arguments).output().unwrap_or_else(|error| panic!("pumice cannot be started: {error}"))
 }
 
-/// What a command that must succeed prints.
+/// Runs a command that must succeed, and returns its output.
 fn stdout(arguments: &[&str]) -> String {
     let output = run(arguments);
     let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -27,7 +27,7 @@ fn stdout(arguments: &[&str]) -> String {
     text.into_owned()
 }
 
-/// The exit code and the messages of a command that must not succeed.
+/// Runs a command that must fail, and returns its exit code and messages.
 fn refused(arguments: &[&str]) -> (Option<i32>, String) {
     let output = run(arguments);
     assert!(!output.status.success(), "{arguments:?} succeeded");
@@ -81,7 +81,7 @@ fn doctor_says_what_is_wrong_with_compiler_and_cache() {
     command.env("PUMICE_CC", "no-such-compiler").env("PUMICE_CACHE_DIR", &file);
     let output = command.output().unwrap_or_else(|error| panic!("{error}"));
     let text = String::from_utf8_lossy(&output.stdout);
-    // The simulator needs neither.
+    // The simulator needs neither the compiler nor the cache.
     assert!(output.status.success(), "{text}");
     assert!(text.contains("cpu      not usable: ") && text.contains("no-such-compiler"), "{text}");
     let cache = text.split("\ncache ").nth(1).unwrap_or_default();
@@ -143,7 +143,7 @@ fn plans_are_explained_drawn_and_timed() {
         text.contains("GB/s") && text.contains("a run took ") && text.contains("the device: copies "),
         "{text}"
     );
-    // A size that no memory has is planned all the same.
+    // Planning works for a size that no memory can hold.
     assert!(stdout(&["explain", "row_sums", "--size", "100000000"]).contains("f32[100000000, 100000000]"));
     assert_eq!(refused(&["explain", "dotp", "--run", "--target", "c"]).0, Some(2));
     assert_eq!(refused(&["explain", "dotp", "--device", "cpu"]).0, Some(2));
@@ -221,7 +221,7 @@ fn bench_writes_rows() {
     assert!(row["gb_per_s"].as_f64().is_some_and(|rate| rate > 0.0), "{text}");
 }
 
-/// Where the rate is that of operations, bytes may be missing.
+/// Bytes may be missing if the rate is in operations.
 #[test]
 fn a_product_of_matrices_is_measured_in_operations() {
     let file = scratch("product.json");
@@ -280,7 +280,7 @@ fn programs_are_right_and_their_launches_are_counted() {
     let launches = |program: &str| {
         rows.iter().find(|row| row["program"] == program).and_then(|row| row["launches"].as_u64())
     };
-    // One kernel draws and colours; another one makes all generations of a small board.
+    // One kernel draws and colours; another one computes all generations of a small board.
     assert_eq!((launches("Julia set"), launches("game of life")), (Some(1), Some(1)), "{text}");
     assert!(rows.iter().all(|row| row["kernel_bytes"].as_u64().is_some_and(|bytes| bytes > 0)), "{text}");
 }

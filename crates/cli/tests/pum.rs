@@ -21,7 +21,7 @@ fn repository() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Pumice as a static library, which cargo has built because these tests depend on it.
+/// Returns Pumice as a static library, which cargo has built because these tests depend on it.
 fn pumice_library() -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_BIN_EXE_pumice")).with_file_name("deps");
     let is_library = |path: &PathBuf| {
@@ -30,7 +30,7 @@ fn pumice_library() -> PathBuf {
     };
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let changed = |path: &PathBuf| path.metadata().and_then(|metadata| metadata.modified()).ok();
-    // Those of earlier builds may still lie there.
+    // Those of earlier builds may still be there.
     files.filter(is_library).max_by_key(changed).unwrap_or_default()
 }
 
@@ -38,14 +38,14 @@ fn scratch(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
-/// A file of its own with this text, and its name.
+/// Writes this text to a file of the test's own, and returns its name.
 fn file(name: &str, text: impl AsRef<[u8]>) -> String {
     let path = scratch(name);
     std::fs::write(&path, text).unwrap_or_else(|error| panic!("{error}"));
     path.to_string_lossy().into_owned()
 }
 
-/// What a command that must succeed prints.
+/// Runs a command that must succeed, and returns its output.
 #[track_caller]
 fn prints(arguments: &[&str]) -> String {
     let output = pumice(arguments);
@@ -54,7 +54,7 @@ fn prints(arguments: &[&str]) -> String {
     text.into_owned()
 }
 
-/// What a command that must not succeed prints, which is this on standard error.
+/// Runs a command that must fail with this code and `part` on standard error, and returns its output.
 #[track_caller]
 fn refuses(arguments: &[&str], code: i32, part: &str) -> String {
     let output = pumice(arguments);
@@ -136,7 +136,7 @@ fn arrays_come_from_files_and_go_to_files() {
         "files.pum",
         "fun both xs k = (sum xs, map (fn x => x * k) xs)\nfun columns m = (shape2 m, flatten2 m)\nfun id x = x\n",
     );
-    // The file is of `f32`, so that is what the scalar is.
+    // The elements of the file are `f32`, so the scalar is one too.
     gives(&[&program, "--entry", "both", &numbers, "10.0"], "(3.0, [0.0, 5.0, 10.0, 15.0])");
     refuses(&["run", &program, "--entry", "both", &numbers, "true", "--device", "sim"], 1, "bool");
     prints(&["run", &made, "--entry", "grid", "3", "--device", "sim", "--output", &table]);
@@ -222,7 +222,7 @@ fn the_cases_of_all_examples_hold() {
         count += 1;
     }
     assert!(count > 5);
-    // Without a device, on all that work here: the simulator is one.
+    // Without `--device`, on all devices that work here, among them the simulator.
     assert!(prints(&["test", DOTP]).ends_with(" passed, 0 failed\n"));
 }
 
@@ -231,7 +231,7 @@ fn the_cases_of_each_group_of_operations_hold_on_devices() {
     let folder = repository().join("crates/lang/tests/cases");
     for entry in std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{error}")) {
         let path = entry.unwrap_or_else(|error| panic!("{error}")).path();
-        // A C compiler takes its time for each kernel: it is given those of some.
+        // A C compiler takes long for each kernel, so it gets only some of the files.
         let compiled = path.ends_with("combining.pum") || path.ends_with("control.pum");
         for device in ["sim"].into_iter().chain(compiled.then_some("cpu")) {
             let text = prints(&["test", &path.to_string_lossy(), "--device", device]);
@@ -405,7 +405,7 @@ fn the_block_size_that_is_found_is_used_from_then_on() {
         numbers,
     ]);
     assert!(text.contains("#BlockSize=32 chunk=128") && text.contains("#BlockSize is kept in "), "{text}");
-    // Only one can be found.
+    // The only block size that can be found.
     prints(&["tune", &program, "--device", "cpu", "--entry", "threads", "--block-size", "48", "[1]"]);
     let run = ["run", &program, "--device", "cpu", "--entry", "threads", "[1]"];
     assert_eq!(prints(&run), "[49]\n");
@@ -452,7 +452,7 @@ fn files_are_laid_out_in_place() {
     let text = refuses(&["fmt", "--check", &name], 1, "");
     assert!(text.ends_with("layout.pum is not formatted\n"), "{text}");
     assert!(std::fs::read_to_string(&name).is_ok_and(|text| text == "fun  f x=x+1 -- one more\n"));
-    // One that is broken does not keep the other from it.
+    // An error in one file does not stop the other.
     refuses(&["fmt", &broken, &name], 1, "broken.pum:1:");
     assert!(std::fs::read_to_string(&name).is_ok_and(|text| text == "fun f x = x + 1 -- one more\n"));
     assert_eq!(prints(&["fmt", "--check", &name]), "");
@@ -488,7 +488,7 @@ fn functions_are_emitted_explained_and_simulated() {
     refuses(&["simulate", DOTP], 2, "takes 2 arguments");
 }
 
-/// The kernels of a program for its arrays, without what they are called and come from.
+/// Returns the kernels of a program for its arrays, without their names and source places.
 fn kernels(program: pumice::layers::array::ArrayProgram) -> Vec<String> {
     let compiled = pumice::Compiler::on("sim").and_then(|compiler| compiler.compile_program(program));
     let plans = compiled.and_then(|program| program.foresee(&Default::default()));
@@ -567,7 +567,7 @@ fn say(to: &mut impl std::io::Write, message: serde_json::Value) {
     to.flush().unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// Reads one.
+/// Reads a message of the protocol.
 fn hear(from: &mut impl std::io::BufRead) -> serde_json::Value {
     let mut length = 0;
     loop {

@@ -1,4 +1,4 @@
-//! A device that counts what is launched and allocated on another one.
+//! A device that counts the launches and allocations on another one.
 
 use pumice::layers::emit::EmitOptions;
 use pumice::layers::kernel::Profile;
@@ -7,8 +7,8 @@ use pumice::layers::runtime::{CompiledKernel, Device, DeviceId, DeviceMemory, La
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Stands in for another device, which does the work, and counts launches and allocations. It has that device's identity, so nothing may have run on the
-/// other one in this process before: programs would go on running there, uncounted.
+/// Wraps another device, which does the work, and counts launches and allocations. It has that device's identity, so nothing may have run on the
+/// other one in this process before: programs would continue to run there, uncounted.
 ///
 /// ```
 /// use pumice::{Compiler, layers::runtime::devices::Sim, prelude::*};
@@ -30,24 +30,24 @@ pub struct Counting {
 }
 
 impl Counting {
-    /// Counts what is launched on this device.
+    /// Wraps this device.
     pub fn new(device: Arc<dyn Device>) -> Counting {
         let (launches, bytes, largest) = Default::default();
         Counting { device, launches, bytes, largest }
     }
 
-    /// Returns how many kernels were launched with at least one block.
+    /// Returns the number of launches with at least one block.
     pub fn launches(&self) -> u64 {
         self.launches.load(Ordering::Relaxed)
     }
 
-    /// Returns how many bytes the arrays have that these kernels were given, each array once a launch: what they move, if they read or
+    /// Returns the bytes of the arrays of these launches, each array once per launch: the memory traffic, if kernels read or
     /// write every element once.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Returns how many bytes the largest memory has that was allocated.
+    /// Returns the bytes of the largest allocation.
     pub fn largest(&self) -> usize {
         self.largest.load(Ordering::Relaxed)
     }
@@ -66,7 +66,7 @@ impl Device for Counting {
     fn profile(&self) -> &Profile {
         self.device.profile()
     }
-    /// Memory is exactly as large as the arrays in it, so that bytes can be counted.
+    /// Allocations are exactly as large as the arrays in them, so that bytes can be counted.
     fn rounds_sizes(&self) -> bool {
         false
     }
@@ -93,7 +93,7 @@ impl Device for Counting {
         self.device.build_unit(programs, options)
     }
     unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<CompiledKernel> {
-        // SAFETY: the binary is one that `build_unit` made of this program, and that is the other device's.
+        // SAFETY: `build_unit` made the binary of this program, and it is the other device's `build_unit`.
         unsafe { self.device.load(program, binary) }
     }
     unsafe fn launch(

@@ -1,4 +1,4 @@
-//! Inputs of cases: the same every time, without a library that makes numbers.
+//! Inputs of cases: the same every time, made without a random number library.
 
 use num_complex::Complex;
 use pumice::{Elt, Float, bf16, f16};
@@ -6,7 +6,7 @@ use pumice::{Elt, Float, bf16, f16};
 /// Lengths that are short, around the sizes of warps and blocks, and longer than three blocks of every device.
 pub const SIZES: [usize; 13] = [0, 1, 2, 3, 31, 255, 256, 257, 1000, 1024, 4099, 4100, 20_000];
 
-/// A few of [`SIZES`], for what is not about sizes.
+/// A few of [`SIZES`], for cases that are not about sizes.
 pub const FEW_SIZES: [usize; 5] = [0, 1, 257, 4099, 20_000];
 
 /// Rows and columns of matrices.
@@ -25,7 +25,7 @@ pub const SHAPES: [[usize; 2]; 12] = [
     [1000, 17],
 ];
 
-/// Well-mixed bits from a number.
+/// Hashes a number to well-mixed bits.
 pub fn mix(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -33,9 +33,9 @@ pub fn mix(number: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A scalar that can be made from bits, of every size and sign.
+/// A scalar that can be made from bits; values have every magnitude and sign.
 pub trait Sample: Elt {
-    /// A value, from well-mixed bits.
+    /// Makes a value from well-mixed bits.
     fn sample(bits: u64) -> Self;
 }
 
@@ -91,7 +91,7 @@ impl<T: Sample> Sample for Option<T> {
 
 impl<T: Sample, E: Sample> Sample for Result<T, E> {
     fn sample(bits: u64) -> Self {
-        // Errors are few, so that what stops at one does something before.
+        // Errors are rare, so that a computation which stops at one does something before.
         match bits % 64 {
             0 => Err(E::sample(mix(bits))),
             _ => Ok(T::sample(mix(bits))),
@@ -117,12 +117,12 @@ sample_tuples!(A B C D);
 sample_tuples!(A B C D E F G H);
 sample_tuples!(A B C D E F G H I J K L);
 
-/// `n` values; another `seed` gives others.
+/// Returns `n` values, which depend on `seed`.
 pub fn values<T: Sample>(seed: u64, n: usize) -> Vec<T> {
     (0..n as u64).map(|i| T::sample(mix(i ^ seed << 40))).collect()
 }
 
-/// `n` numbers, evenly spread from `low` to `high`.
+/// Returns `n` numbers, uniformly distributed from `low` to `high`.
 pub fn floats(seed: u64, n: usize, low: f64, high: f64) -> Vec<f64> {
     let unit = |i| mix(i ^ seed << 40) as f64 / u64::MAX as f64;
     (0..n as u64).map(|i| low + (high - low) * unit(i)).collect()

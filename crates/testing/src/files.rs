@@ -1,4 +1,4 @@
-//! Cases that are files: array programs in text, with inputs and what they should give, or the message with which they should
+//! Cases that are files: array programs in text form, with inputs and expected results, or the message with which they must
 //! be refused. The interpreter runs each before the device does.
 
 use crate::harness::{Harness, Outcome};
@@ -7,12 +7,12 @@ use pumice::layers::array::{ArrayData, ArrayProgram, CheckedProgram, interpret, 
 use pumice::layers::runtime::Inputs;
 use std::sync::Arc;
 
-/// A file, which is part of the program that tests: where a device is, the repository need not be.
+/// A file, embedded in the test program: a machine with a device need not have the repository.
 #[derive(Clone, Copy, Debug)]
 pub struct File {
     /// Its name without its ending.
     pub name: &'static str,
-    /// What it says.
+    /// Its text.
     pub text: &'static str,
 }
 
@@ -85,7 +85,7 @@ files! {
 }
 
 impl File {
-    /// Runs all its cases, with the interpreter and then on a device.
+    /// Runs all cases of the file, with the interpreter and then on a device.
     pub fn run(&self, harness: &Harness) -> Outcome {
         let test = read(self.text, &format!("{}.pum-array", self.name)).map_err(|error| error.to_string())?;
         test.cases.iter().try_for_each(|case| {
@@ -111,10 +111,10 @@ fn interpreted(program: &ArrayProgram, case: &Case) -> Outcome {
 fn on_device(harness: &Harness, program: &ArrayProgram, case: &Case) -> Outcome {
     let inputs = Inputs { arrays: case.arrays.clone(), scalars: case.scalars.clone(), ..Inputs::default() };
     let results = match harness.run_results(program.clone(), &inputs) {
-        // Nothing is run: what fails only then is not seen.
+        // Programs are only planned: a failure at run time does not occur.
         Ok(None) => return Ok(()),
         Ok(Some(results)) => {
-            // A failure is told when a result is looked at.
+            // A failure is reported when a result is read.
             let looked = results.iter().try_for_each(|result| whole_columns(&**result).map(drop));
             looked.map(|()| results).map_err(|error| error.to_string())
         }

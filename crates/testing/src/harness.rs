@@ -1,4 +1,4 @@
-//! What a case is written with: it runs programs and compares, or only plans them.
+//! The harness of cases: runs programs and compares their results, or only plans them.
 
 use pumice::layers::array::operations::{Argument, ZipWith};
 use pumice::layers::array::{
@@ -16,17 +16,17 @@ use std::collections::{HashMap, HashSet};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// How a case went: an error says what was expected and what came.
+/// Outcome of a case: the error has the expected and the actual result.
 pub type Outcome = Result<(), String>;
 
-/// How far a float may be from what is expected. Other types are compared to the bit.
+/// Tolerance of float results. Other types are compared to the bit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tolerance {
     /// The same bits; any NaN for a NaN.
     Exact,
     /// Units in the last place.
     Ulps(u64),
-    /// Times the larger of 1 and the expected magnitude.
+    /// Relative to the larger of 1 and the expected magnitude.
     Relative(f64),
 }
 
@@ -44,13 +44,13 @@ struct Planning {
 }
 
 impl Harness {
-    /// Runs programs with this compiler.
+    /// Returns a harness that runs programs with this compiler.
     pub fn running(compiler: &Compiler) -> Harness {
         Harness { compiler: compiler.clone(), planning: None }
     }
 
-    /// Plans programs for a device that is like this, and runs nothing. Results are zeros of the right shape, and what
-    /// is expected of them is not looked at.
+    /// Returns a harness that plans programs for a device with this profile, and runs nothing. Results are zeros of the right
+    /// shape, and are not compared.
     pub fn planning(profile: &Profile, options: &PlanOptions) -> Result<Harness, String> {
         let planning = Planning {
             profile: profile.clone(),
@@ -58,17 +58,17 @@ impl Harness {
             seen: RefCell::default(),
             programs: RefCell::default(),
         };
-        // A program is described by a compiler; what device that is for does not matter.
+        // Describing a program takes a compiler, but its device does not matter.
         let compiler = Compiler::on("sim").map_err(|error| error.to_string())?.fuse(options.fuse);
         Ok(Harness { compiler, planning: Some(planning) })
     }
 
-    /// The kernels that were planned, each once.
+    /// Returns the kernels that were planned, each once.
     pub fn into_programs(self) -> Vec<Arc<Verified>> {
         self.planning.map_or(Vec::new(), |planning| planning.programs.into_inner())
     }
 
-    /// Does a case with a division of expansions.
+    /// Runs a case with this division of expansions.
     pub fn dividing(&self, division: Division, case: impl FnOnce(&Harness) -> Outcome) -> Outcome {
         let planning = self.planning.as_ref().map(|planning| Planning {
             profile: planning.profile.clone(),
@@ -85,12 +85,12 @@ impl Harness {
         Ok(())
     }
 
-    /// The compiler.
+    /// Returns the compiler.
     pub fn compiler(&self) -> &Compiler {
         &self.compiler
     }
 
-    /// Whether nothing is run, so that results say nothing.
+    /// Returns whether programs are only planned, so that results mean nothing.
     pub fn is_planning(&self) -> bool {
         self.planning.is_some()
     }
@@ -104,7 +104,7 @@ impl Harness {
         Ok(Program { untyped: self.compile_program(ArrayProgram::of(&[root]))?, of: PhantomData })
     }
 
-    /// What need not be compiled anew for each program's types.
+    /// Compiles a program. Untyped, so that it is not instantiated for each program's types.
     fn compile_program(&self, program: ArrayProgram) -> Result<UntypedProgram<'_>, String> {
         let compiled = self.compiler.compile_program(program).map_err(|error| error.to_string())?;
         Ok(UntypedProgram { harness: self, compiled })
@@ -129,8 +129,8 @@ impl Harness {
         self.compile(program)?.check(arguments, expected)
     }
 
-    /// Runs a function of each element of a vector whose results are any number of scalars, called `names`, and compares
-    /// them, one element's after another's.
+    /// Runs a function of each element of a vector, with any number of scalar results called `names`, and compares
+    /// the results, element by element.
     #[track_caller]
     pub fn check_table(
         &self,
@@ -146,9 +146,9 @@ impl Harness {
         }
     }
 
-    /// Runs a function of each element of a vector whose results are any number of scalars, and returns them, one
-    /// element's after another's; nothing, if programs are only planned. Without Rust's types, so that a large table of
-    /// expressions is compiled quickly.
+    /// Runs a function of each element of a vector, with any number of scalar results, and returns the results, element by
+    /// element; `None` if programs are only planned. It is untyped, so that rustc compiles a large table of
+    /// expressions quickly.
     #[track_caller]
     pub fn run_table(
         &self,
@@ -178,7 +178,7 @@ impl Harness {
         Ok(Some((0..count).flat_map(element).collect()))
     }
 
-    /// Runs a program of array IR and returns its results; nothing, if programs are only planned.
+    /// Runs a program of array IR and returns its results; `None` if programs are only planned.
     pub fn run_results(
         &self,
         program: ArrayProgram,
@@ -191,7 +191,7 @@ impl Harness {
         }
     }
 
-    /// Runs a program once and returns all that it gives; nothing, if programs are only planned.
+    /// Runs a program once and returns all its results; `None` if programs are only planned.
     pub fn results<P, F: Function<P>>(
         &self,
         program: F,
@@ -238,8 +238,8 @@ impl Harness {
         compare(&scalars(&found), &scalars(expected), T::types().len(), tolerance, &[])
     }
 
-    /// Expects that a program fails with a message that has all these parts, at the latest when its result is looked
-    /// at.
+    /// Expects a program to fail with a message that has all these parts, at the latest when its result is
+    /// read.
     pub fn expect_error<P, D: Shape, T: Elt>(
         &self,
         program: impl Function<P, Result = Acc<Array<D, T>>>,
@@ -250,7 +250,7 @@ impl Harness {
         self.expect_failure(result, parts)
     }
 
-    /// Expects an error, at the latest when the array is looked at.
+    /// Expects an error, at the latest when the array is read.
     pub fn expect_failure<D: Shape, T: Elt>(
         &self,
         result: Result<Array<D, T>, String>,
@@ -282,7 +282,7 @@ impl Harness {
             .map_err(|error| error.to_string())?;
         let root = program.results().first().ok_or("a program without a result")?;
         let root = program.node(*root);
-        // What the run itself tells is nothing here.
+        // Extents that only a run determines are 0 here.
         let mut extents = vec![0; root.rank];
         for Foreseen { within, plan } in foreseen {
             let Ok(plan) = plan else { continue };
@@ -346,7 +346,7 @@ impl<P, D: Shape, T: Elt> Program<'_, P, D, T> {
         self.untyped.harness.expect(&array, expected, Tolerance::Exact)
     }
 
-    /// Runs it and compares; `names` say what the scalars of an element are.
+    /// Runs it and compares; `names` are the names of an element's scalars, for messages.
     pub fn check_named(
         &self,
         arguments: impl Arguments<P>,
@@ -363,7 +363,7 @@ impl<P, D: Shape, T: Elt> Program<'_, P, D, T> {
     }
 }
 
-/// The scalars of all elements, one after the other.
+/// Returns the scalars of all elements, element by element.
 fn scalars<T: Elt>(values: &[T]) -> Vec<Constant> {
     let mut constants = Vec::new();
     values.iter().for_each(|value| value.add_constants(&mut constants));
@@ -406,7 +406,7 @@ fn close(found: Constant, expected: Constant, tolerance: Tolerance) -> bool {
     }
 }
 
-/// Where a float stands among all floats of its type.
+/// Returns the rank of a float among all floats of its type.
 pub(crate) fn ordered(constant: Constant) -> i64 {
     let (bits, sign) = (constant.bits() as i64, 1i64 << (8 * constant.ty().bytes() - 1));
     if bits & sign != 0 { -(bits & !sign) } else { bits }

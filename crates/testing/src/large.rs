@@ -8,7 +8,7 @@ use pumice::prelude::*;
 /// The number of elements.
 const N: i64 = (1 << 31) + 5;
 
-/// Elements repeat after so many.
+/// Period of the elements.
 const PERIOD: i64 = 1000;
 
 /// A case with its name.
@@ -27,7 +27,7 @@ fn at(index: Exp<i64>) -> Exp<i32> {
     (index % PERIOD).cast::<i32>()
 }
 
-/// The sum of the first elements.
+/// Returns the sum of the first elements.
 fn sum_of(count: i64) -> i64 {
     let (whole, rest) = (count / PERIOD, count % PERIOD);
     whole * (PERIOD * (PERIOD - 1) / 2) + rest * (rest - 1) / 2

@@ -1,11 +1,11 @@
-//! The conformance suite: what every device must do, and the programs that are shown, measured and kept as snapshots.
+//! The conformance suite, which every device must pass, and the programs that are printed, measured and recorded as snapshots.
 //!
 //! A case is a program, its inputs, and an expectation that comes from plain Rust. [`suite`] runs cases on any device
-//! (`pumice selftest`, and a `#[test]` for each case and device), or only makes the kernels that they would launch, for
-//! compilers that are there without their device. [`programs`] are the examples, [`random`] makes programs that nobody would
+//! (`pumice selftest`, and a `#[test]` for each case and device), or only collects the kernels that they would launch, for
+//! compilers whose device is absent. [`programs`] are the examples, [`random`] makes programs that nobody would
 //! write.
 
-// Programs do on purpose here what a person would not write.
+// Programs here do on purpose what a person would not write.
 #[allow(
     clippy::eq_op,
     clippy::erasing_op,

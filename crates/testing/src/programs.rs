@@ -1,6 +1,6 @@
-//! The programs of the examples: what `pumice emit` shows, benches measure and snapshots keep.
+//! The example programs, which `pumice emit` prints, benches measure and snapshots record.
 //!
-//! They are written as a user would write them, with nothing of the layers below.
+//! They are written as a user would write them, and use none of the layers below.
 
 use pumice::layers::array::{ArrayProgram, CheckedProgram, Described, Error, Knowledge, Plan, PlanOptions};
 use pumice::layers::kernel::Profile;
@@ -10,60 +10,60 @@ use pumice::{Boundary, Function, Segments, concat};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The dot product of two vectors.
+/// Computes the dot product of two vectors.
 pub fn dotp(xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>) -> Acc<Scalar<f32>> {
     xs.zip_with(ys, |x, y| x * y).fold(0.0, |a, b| a + b)
 }
 
-/// `a * xs + ys`.
+/// Computes `a * xs + ys`.
 pub fn saxpy(a: Exp<f32>, xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>) -> Acc<Vector<f32>> {
     xs.zip_with(ys, |x, y| a * x + y)
 }
 
-/// The sum of each row of a matrix.
+/// Adds up each row of a matrix.
 pub fn row_sums(m: Acc<Matrix<f32>>) -> Acc<Vector<f32>> {
     m.sum()
 }
 
-/// The sum of each column of a matrix.
+/// Adds up each column of a matrix.
 pub fn column_sums(m: Acc<Matrix<f32>>) -> Acc<Vector<f32>> {
     m.transpose().sum()
 }
 
-/// A matrix times a vector.
+/// Multiplies a matrix with a vector.
 pub fn matrix_vector(m: Acc<Matrix<f32>>, v: Acc<Vector<f32>>) -> Acc<Vector<f32>> {
     let (rows, _) = m.shape();
     m.zip_with(v.replicate_rows(rows), |a, x| a * x).sum()
 }
 
-/// The squared distances of the rows of one matrix from those of another one: a product of matrices as a pattern.
+/// Computes the squared distances between the rows of two matrices: a matrix product written as a pattern of other operations.
 pub fn distances(a: Acc<Matrix<f32>>, b: Acc<Matrix<f32>>) -> Acc<Matrix<f32>> {
     let ((ours, _), (theirs, _)) = (a.shape(), b.shape());
     let (a, b) = (a.replicate((All, theirs, All)), b.replicate((ours, All, All)));
     a.zip_with(b, |x, y| (x - y) * (x - y)).sum()
 }
 
-/// Vectors one after the other, and what is done to each.
+/// Concatenates three vectors, one of them mapped.
 pub fn joined(xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>, zs: Acc<Vector<f32>>) -> Acc<Vector<f32>> {
     concat(0, [xs, ys.map(|y| y * 2.0), zs])
 }
 
-/// The running sums of a vector.
+/// Computes the running sums of a vector.
 pub fn prefix_sums(xs: Acc<Vector<i32>>) -> Acc<Vector<i32>> {
     xs.scanl1(|a, b| a + b)
 }
 
-/// The multiples of four among some numbers.
+/// Filters the multiples of four.
 pub fn select(xs: Acc<Vector<i32>>) -> Acc<Vector<i32>> {
     xs.filter(|x| (x & 3).eq(0))
 }
 
-/// How many of some stretches each of 100 places is in: each stretch is its first place and how many it has.
+/// Counts how many ranges cover each of 100 places. A range is its first place and its length.
 pub fn covered(stretches: Acc<Vector<(i64, i64)>>) -> Acc<Vector<u32>> {
     stretches.expand(|(_, count)| count, |(first, _), number| first + number).histogram(100, |place| place)
 }
 
-/// A sparse matrix times a vector. The matrix is its values, the column of each, and where each row begins.
+/// Multiplies a sparse matrix with a vector. The matrix is its values, their columns, and the offset of each row.
 pub fn sparse_vector(
     values: Acc<Vector<f32>>,
     columns: Acc<Vector<i32>>,
@@ -74,12 +74,12 @@ pub fn sparse_vector(
     products.fold_segments(Segments::Offsets(offsets), 0.0, |a, b| a + b)
 }
 
-/// Numbers in rising order.
+/// Sorts numbers in ascending order.
 pub fn sorted(xs: Acc<Vector<f32>>) -> Acc<Vector<f32>> {
     xs.sort()
 }
 
-/// The mean of each element of a matrix and its eight neighbours.
+/// Averages each element of a matrix and its eight neighbours.
 pub fn blur(m: Acc<Matrix<f32>>) -> Acc<Matrix<f32>> {
     m.stencil(Boundary::Clamp, |near| {
         let around = (-1..=1).flat_map(|i| (-1..=1).map(move |j| [i, j]));
@@ -88,7 +88,7 @@ pub fn blur(m: Acc<Matrix<f32>>) -> Acc<Matrix<f32>> {
     })
 }
 
-/// The sum of each element of a cube and the six that it shares a face with.
+/// Adds up each element of a cube and the six with which it shares a face.
 pub fn faces(xs: Acc<Array<Dim3, f32>>) -> Acc<Array<Dim3, f32>> {
     xs.stencil(Boundary::Clamp, |near| {
         let along = |axis: usize, step: i64| {
@@ -100,7 +100,7 @@ pub fn faces(xs: Acc<Array<Dim3, f32>>) -> Acc<Array<Dim3, f32>> {
     })
 }
 
-/// How often each number occurs, modulo 256.
+/// Counts how often each number occurs, modulo 256.
 pub fn bins(xs: Acc<Vector<i32>>) -> Acc<Vector<u32>> {
     xs.histogram(256, |x| (x & 255).cast::<i64>())
 }
@@ -114,7 +114,7 @@ pub const COEFFICIENTS: [f32; 5] = [0.319_381_53, -0.356_563_78, 1.781_477_9, -1
 /// One over the square root of two pi.
 pub const RSQRT_2PI: f32 = 0.398_942_3;
 
-/// The cumulative normal distribution, approximated by a polynomial: `cnd'` of the Accelerate paper, section 6.3, is
+/// Approximates the cumulative normal distribution by a polynomial: `cnd'` of the Accelerate paper, section 6.3, is
 /// `tail` here, and is used on both sides.
 fn cumulative_normal(d: Exp<f32>) -> Exp<f32> {
     let k = 1.0 / (1.0 + 0.231_641_9 * d.abs());
@@ -133,12 +133,12 @@ fn price(price: Exp<f32>, strike: Exp<f32>, years: Exp<f32>) -> (Exp<f32>, Exp<f
     (price * n1 - discounted * n2, discounted * (1.0 - n2) - price * (1.0 - n1))
 }
 
-/// The prices of call and put options by the formula of Black and Scholes, from (price, strike, years).
+/// Prices call and put options by the formula of Black and Scholes, from (price, strike, years).
 pub fn black_scholes(options: Acc<Vector<(f32, f32, f32)>>) -> Acc<Vector<(f32, f32)>> {
     options.map(|(stock, strike, years)| price(stock, strike, years))
 }
 
-/// [`black_scholes`] on numbers between 0 and 1, which are scaled to prices of 5 to 30, strikes of 1 to 100 and terms of
+/// Runs [`black_scholes`] on numbers between 0 and 1, which are scaled to prices of 5 to 30, strikes of 1 to 100 and terms of
 /// a quarter to ten years.
 pub fn black_scholes_scaled(
     xs: Acc<Vector<f32>>,
@@ -148,7 +148,7 @@ pub fn black_scholes_scaled(
     xs.zip_with3(ys, zs, |x, y, z| price(x * 25.0 + 5.0, y * 99.0 + 1.0, z * 9.75 + 0.25))
 }
 
-/// For every pixel of the view from -2 - i to 1 + i, how often `z² + c` is applied until `z` escapes, or `cap`.
+/// Counts, for every pixel of the view from -2 - i to 1 + i, the applications of `z² + c` until `z` escapes, up to `cap`.
 pub fn mandelbrot(width: Exp<i64>, height: Exp<i64>, cap: Exp<i32>) -> Acc<Matrix<i32>> {
     generate((height, width), |(i, j)| {
         let cx = -2.0 + 3.0 * j.cast::<f32>() / width.cast::<f32>();
@@ -164,15 +164,15 @@ pub fn mandelbrot(width: Exp<i64>, height: Exp<i64>, cap: Exp<i32>) -> Acc<Matri
 
 /// A program with arguments of typical sizes, so that it can be planned and emitted without any data.
 pub struct Example {
-    /// The name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What it computes.
+    /// Description.
     pub about: &'static str,
     /// Its result.
     pub root: Arc<Described>,
     /// The extents of its array arguments, by argument number.
     pub extents: HashMap<u32, Vec<usize>>,
-    /// Its scalar arguments; numbers that are arrays' have any value.
+    /// Its scalar arguments, by argument number; the values at the numbers of arrays are not used.
     pub scalars: Vec<Constant>,
 }
 
@@ -189,19 +189,19 @@ impl Example {
         Example { name, about, root, extents, scalars: scalars.to_vec() }
     }
 
-    /// The program in the array language's text form.
+    /// Returns the program in the array language's text form.
     pub fn describe(&self) -> String {
         ArrayProgram::of(std::slice::from_ref(&self.root)).to_string()
     }
 
-    /// The plan for a device that is like this.
+    /// Plans the program for a device with this profile.
     pub fn plan(&self, profile: &Profile, options: &PlanOptions) -> Result<Plan, Error> {
         let program = CheckedProgram::new(ArrayProgram::of(std::slice::from_ref(&self.root)))?;
         Plan::new(&program, profile, &Knowledge::of(self.extents.clone(), &self.scalars), options)
     }
 }
 
-/// Every example.
+/// Returns every example.
 pub fn examples() -> Vec<Example> {
     let n: &[usize] = &[1 << 24];
     let square: &[usize] = &[4096, 4096];
@@ -251,7 +251,7 @@ pub fn examples() -> Vec<Example> {
     ]
 }
 
-/// The example with this name.
+/// Returns the example with this name.
 pub fn example(name: &str) -> Option<Example> {
     examples().into_iter().find(|example| example.name == name)
 }

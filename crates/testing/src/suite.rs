@@ -1,4 +1,4 @@
-//! The suite as a whole: every case, and what to do with them.
+//! The suite as a whole: the list of all cases, and functions that run them or collect their kernels.
 
 use crate::files::{FILES, File};
 use crate::harness::{Harness, Outcome};
@@ -12,15 +12,15 @@ use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// One thing that every device must do.
+/// A test that every device must pass.
 #[derive(Clone)]
 pub struct Case {
-    /// Where it is and what it is about: `folds::empty_rows`, `algorithms::reverse`, `files::views`.
+    /// Its module and subject: `folds::empty_rows`, `algorithms::reverse`, `files::views`.
     pub name: String,
     body: Body,
 }
 
-/// What a case does.
+/// Body of a case.
 #[derive(Clone, Copy)]
 enum Body {
     /// Runs array programs.
@@ -41,12 +41,12 @@ impl Case {
         })
     }
 
-    /// Whether [`Case::kernels`] costs much less than running the case: nothing is simulated for it.
+    /// Returns whether [`Case::kernels`] costs much less than running the case: nothing is simulated for it.
     pub fn plans_quickly(&self) -> bool {
         matches!(self.body, Body::Arrays(_) | Body::File(_))
     }
 
-    /// The kernels that the case launches on a device that is like this, without running any on one.
+    /// Returns the kernels that the case launches on a device with this profile, without running any on one.
     pub fn kernels(&self, profile: &Profile, options: &PlanOptions) -> Result<Vec<Arc<Verified>>, String> {
         let planned = |body: &dyn Fn(&Harness) -> Outcome| {
             let harness = Harness::planning(profile, options)?;
@@ -65,7 +65,7 @@ impl Case {
     }
 }
 
-/// Does some work; a panic in it is a failure.
+/// Calls a function, and turns a panic in it into an error.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let message = panic.downcast_ref::<String>().map(String::as_str);
@@ -74,14 +74,14 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, 
     })
 }
 
-/// Runs a program of the kernel language in all its sizes and checks what it gives.
+/// Runs a program of the kernel language in all its sizes and checks its results.
 fn run_program(program: &Program, compiler: &Compiler) -> Outcome {
     program.sizes.iter().try_for_each(|size| {
         let at = |message: String| format!("n = {size}: {message}");
         let told = |error: pumice::Error| at(error.to_string());
         let settings = Settings::defaults(program.tunable);
         let mut prepared = (program.prepare)(compiler, *size, &settings).map_err(told)?;
-        // Twice: what a run leaves behind must not disturb the next.
+        // Twice: state that a run leaves behind must not disturb the next.
         prepared.run().map_err(told)?;
         prepared.run().map_err(told)?;
         prepared.check().map_err(told)?.map_err(at)
@@ -97,7 +97,7 @@ macro_rules! collect_cases {
     };
 }
 
-/// Every case.
+/// Returns every case.
 pub fn cases() -> Vec<Case> {
     let mut all = crate::for_each_case!(collect_cases);
     let case = |program: Program| Case {
@@ -110,24 +110,24 @@ pub fn cases() -> Vec<Case> {
     all
 }
 
-/// Cases with arrays of more than 2³¹ elements, for devices that have the memory.
+/// Returns the cases with arrays of more than 2³¹ elements, for devices that have the memory.
 pub fn large_cases() -> Vec<Case> {
     let case =
         |(name, body): &crate::large::Named| Case { name: (*name).to_string(), body: Body::Arrays(*body) };
     crate::large::CASES.iter().map(case).collect()
 }
 
-/// How a run of the suite went.
+/// Result of a run of the suite.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// How many cases passed.
+    /// Number of cases that passed.
     pub passed: usize,
-    /// The others, with what was wrong.
+    /// The cases that failed, with their messages.
     pub failed: Vec<(String, String)>,
 }
 
-/// Runs the cases whose name contains `filter`. `progress` is told of every case before it starts (and its outcome is
-/// `None`) and when it is done.
+/// Runs the cases whose name contains `filter`. Calls `progress` before every case (with `None` as its outcome) and
+/// after it.
 pub fn run_suite(
     compiler: &Compiler,
     filter: Option<&str>,
@@ -149,20 +149,20 @@ pub fn run_suite(
     summary
 }
 
-/// What [`run_suite`] tells while it runs.
+/// Progress of [`run_suite`].
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
-    /// The number of the case, from 0.
+    /// Index of the case, from 0.
     pub number: usize,
-    /// The number of cases that are run.
+    /// Number of cases that are run.
     pub of: usize,
     /// The case's name.
     pub name: &'a str,
-    /// How it went; `None` before it starts.
+    /// Its outcome; `None` before it starts.
     pub outcome: Option<&'a Outcome>,
 }
 
-/// Every kernel that the suite launches on a device that is like this, each once: for compiling them all where the
+/// Returns every kernel that the suite launches on a device with this profile, each once, to compile them all where the
 /// device itself is missing.
 pub fn kernels(profile: &Profile) -> Result<Vec<Arc<Verified>>, String> {
     let mut seen = HashSet::new();
@@ -175,7 +175,7 @@ pub fn kernels(profile: &Profile) -> Result<Vec<Arc<Verified>>, String> {
     Ok(all)
 }
 
-/// What a large CUDA device is like, for planning without one.
+/// Returns the profile of a large CUDA device, for planning without one.
 pub fn cuda_like() -> Profile {
     Sim::gpu_profile()
 }

@@ -1,4 +1,4 @@
-//! Work in chunks: the same results as at once, with as much memory as the limit says.
+//! Work in chunks: the same results as at once, within the memory limit.
 
 use pumice::Compiler;
 use pumice::layers::runtime::devices::Sim;
@@ -6,10 +6,10 @@ use pumice::prelude::*;
 use pumice_testing::Counting;
 use std::sync::Arc;
 
-/// The median of an array of each number, whose arrays together have at most so many elements in memory; and the largest memory
-/// that was allocated.
+/// Returns the median of the inner array of each number, with at most `limit` elements of inner arrays in memory, and the bytes of the
+/// largest allocation.
 fn medians(numbers: &[i64], limit: i64) -> (Vec<i64>, usize) {
-    // One of its own: another test's could have the memory already.
+    // A device of its own: that of another test could have the memory already.
     let device = Arc::new(Counting::new(Arc::new(Sim::with_memory(1 << 30))));
     let program = Compiler::with(device.clone()).compile(|ns: Acc<Vector<i64>>, limit: Exp<i64>| {
         ns.in_chunks(
@@ -24,13 +24,13 @@ fn medians(numbers: &[i64], limit: i64) -> (Vec<i64>, usize) {
 
 #[test]
 fn a_limit_bounds_memory_and_changes_no_result() {
-    // 20 000 elements together, at most 200 of each.
+    // 20 000 elements together, at most 200 per number.
     let numbers: Vec<i64> = (0..200).map(|i| i * 7 % 200).collect();
     let (at_once, most) = medians(&numbers, 1 << 20);
     assert!(most >= 20_000 * 8, "{most}");
     let (in_chunks, most) = medians(&numbers, 500);
     assert_eq!(in_chunks, at_once);
-    // An element of a sort has a number beside it, and there are 200 results.
+    // A sort keeps an index with each element, and there are 200 results.
     assert!(most <= 1000 * 16, "{most}");
 }
 

@@ -1,8 +1,8 @@
-//! What is wrong with a program is said by Rust's compiler, in words of the array language.
+//! Rust's compiler reports errors in programs, in words of the array language.
 //!
 //! Each program in `compile_fail/` must be refused with the messages next to it; `TRYBUILD=overwrite` writes them anew.
-//! The messages are those of one version of Rust. They stand here, and not beside the public API, because here `pumice` is built without features:
-//! what is built once more for them is less.
+//! The messages are those of one version of Rust. The tests are here, and not beside the public API, because `pumice` is built without features here:
+//! less has to be built again for them.
 
 #[test]
 fn mistakes_are_explained() {

@@ -72,7 +72,7 @@ fn examples_read_back() {
     }
 }
 
-/// Called by a program that holds the arguments; its scalars are plain values, or elements of arrays, which loops and branches
+/// The calling program holds the arguments. Its scalars are plain values, or elements of arrays, which loops and branches
 /// take as further inputs.
 #[test]
 fn a_program_that_is_called_gives_what_it_gives_alone() {

@@ -1,6 +1,6 @@
 //! Random programs on every device, the same ones each time, and those that failed once (`random/`).
 //!
-//! `cargo xtask random` runs as many others as there is time for, and writes what fails into that folder. A device that
+//! `cargo xtask random` runs as many others as there is time for, and writes those that fail into that folder. A device that
 //! is not available here is skipped with a note, unless `CI=true`: then it is a failure.
 
 use pumice_testing::random::{Kind, Recipe, Runner};
@@ -20,7 +20,7 @@ fn runner(device: &str) -> Option<Runner> {
     }
 }
 
-/// Runs programs; `names` say which is which.
+/// Runs programs; `names` gives their names for messages.
 fn check(device: &str, recipes: &[Recipe], names: impl Fn(usize) -> String) {
     let Some(runner) = runner(device) else { return };
     let outcomes = runner.run(recipes).into_iter().enumerate();
@@ -51,7 +51,7 @@ fn opencl_agrees() {
     check_seed("opencl", 10);
 }
 
-/// The programs of the folder, with their names.
+/// Returns the programs of the folder, with their names.
 fn kept() -> Vec<(String, Recipe)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join("random");
     let files = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{error}"));
@@ -90,7 +90,7 @@ fn programs_that_failed_once_pass_on_opencl() {
 
 #[test]
 fn random_programs_are_worth_their_time() {
-    // The bytes decide much: most programs must be more than a copy, and all operations must come up.
+    // The bytes determine much: most programs must be more than a copy, and all operations must occur.
     let (mut arrays, mut kernels) = (String::new(), String::new());
     for recipe in (0..300).map(|number| Recipe::from_seed(SEED, number)) {
         match recipe.kind {

@@ -1,4 +1,4 @@
-//! What the examples become in every dialect, from the program as a user writes it to the text that is compiled.
+//! Snapshots of the examples in every dialect, from the program as a user writes it to the text that is compiled.
 //!
 //! The texts are in `snapshots/`, for people to read when they change; `INSTA_UPDATE=always` writes them anew. They are
 //! planned for made-up devices, so that they are the same on every machine.
@@ -9,10 +9,10 @@ use pumice::layers::kernel::Profile;
 use pumice::layers::scalar::{Constant, ScalarType};
 use pumice_testing::programs::{self, Example};
 
-/// What a GPU is like.
+/// Profile of a GPU.
 const GPU: Profile = Profile { shared_bytes: 48 << 10, ..Profile::large_gpu() };
 
-/// What a CPU is like.
+/// Profile of a CPU.
 const CPU: Profile = Profile {
     threads: 2048,
     lanes: 32,
@@ -27,7 +27,7 @@ const CPU: Profile = Profile {
     capabilities: pumice_program::Capabilities::ALL,
 };
 
-/// The example with this name, for a million elements.
+/// Returns the example with this name, for a million elements.
 fn example(name: &str) -> Example {
     let mut example = programs::example(name).expect("the examples have these names");
     for extents in example.extents.values_mut() {
@@ -39,7 +39,7 @@ fn example(name: &str) -> Example {
     example
 }
 
-/// The kernels of an example, one after another.
+/// Returns the kernels of an example, one after another.
 fn kernels(name: &str, dialect: Dialect) -> String {
     let profile = if dialect == Dialect::C { &CPU } else { &GPU };
     let plan = example(name).plan(profile, &PlanOptions::default());
@@ -51,7 +51,7 @@ fn kernels(name: &str, dialect: Dialect) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// The text with `:_` for the line (and column) after each name of a Rust file: they change when anything is added
+/// Replaces the line (and column) after each name of a Rust file by `:_`: they change when anything is added
 /// above.
 fn without_lines(text: &str) -> String {
     let mut parts = text.split(".rs:");
@@ -81,7 +81,7 @@ macro_rules! snapshots {
 }
 snapshots!(dotp saxpy row_sums column_sums matrix_vector blur black_scholes mandelbrot);
 
-/// Examples whose kernels are too long for anybody to read what has changed in them.
+/// Examples whose kernels are too long to review changes in them.
 const LONG: [&str; 9] =
     ["distances", "joined", "prefix_sums", "select", "bins", "covered", "sparse_vector", "sorted", "faces"];
 
@@ -105,7 +105,7 @@ fn lines_are_left_out() {
 }
 
 /// In the formula of Black and Scholes `d1` and `d2` are used many times, and so is each value of `cnd'` (the Accelerate
-/// paper, section 6.3): of an element, every one is computed once.
+/// paper, section 6.3): per element, each is computed once.
 #[test]
 fn shared_values_of_black_scholes_are_computed_once() {
     let counts = |text: &str, calls: [&str; 5]| calls.map(|call| text.matches(call).count());
@@ -117,7 +117,7 @@ fn shared_values_of_black_scholes_are_computed_once() {
     let calls = ["exp_f32(", "log_f32(", "__builtin_sqrtf(", "__builtin_fabsf(", " / "];
     assert_eq!(counts(c, calls), once, "{c}");
 
-    // A thread of a full block has four elements, which are written out; in the last block it takes one at a time.
+    // A thread of a full block has four elements, unrolled; in the last block it takes one at a time.
     let cuda = kernels("black_scholes", Dialect::Cuda);
     let (_, cuda) = cuda.split_once("if (length_ == 1024) {").expect("full blocks are a case of their own");
     let (four, one) = cuda.split_once("} else {").expect("other blocks are a case of their own");

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::rows::Row;
 
-/// Everybody who did the same work on the same device, the fastest first.
+/// All measurements of the same work on the same device, fastest first.
 #[derive(Debug, PartialEq)]
 pub struct Group<'a> {
     /// The device of all rows.
@@ -13,28 +13,28 @@ pub struct Group<'a> {
     pub workload: &'a str,
     /// The size of all rows. Times of different sizes are never compared.
     pub n: u64,
-    /// Who did it.
+    /// The measurements, with their ratios.
     pub entries: Vec<Entry<'a>>,
 }
 
-/// One row with its ratios.
+/// A row with its ratios.
 #[derive(Debug, PartialEq)]
 pub struct Entry<'a> {
     /// The measurement.
     pub row: &'a Row,
     /// Its time over that of the fastest peer, if there is a peer.
     pub to_best_peer: Option<f64>,
-    /// Pumice's time over its time; for a peer, and if Pumice did this, too.
+    /// Pumice's time over its time; only for a peer, and if Pumice did the same work.
     pub pumice_to_it: Option<f64>,
 }
 
 impl Group<'_> {
-    /// The group's name, for headings.
+    /// Returns the group's name, for headings.
     pub fn title(&self) -> String {
         format!("{} · {} · n = {}", self.device, self.workload, self.n)
     }
 
-    /// The time of the fastest of all.
+    /// Returns the time of the fastest entry.
     pub fn best_ms(&self) -> f64 {
         self.entries.iter().map(|entry| entry.row.median_ms).fold(f64::INFINITY, f64::min)
     }
@@ -43,7 +43,7 @@ impl Group<'_> {
         (self.device, self.workload, self.n) == (row.device.as_str(), row.workload.as_str(), row.n)
     }
 
-    /// Puts the fastest first and fills in the ratios.
+    /// Sorts by time and fills in the ratios.
     fn rank(&mut self) {
         self.entries.sort_by(|left, right| left.row.median_ms.total_cmp(&right.row.median_ms));
         let pumice = self.fastest_ms(Row::is_pumice);
@@ -85,7 +85,7 @@ pub fn compare(rows: &[Row]) -> Vec<Group<'_>> {
     groups
 }
 
-/// The groups as a table for a terminal.
+/// Returns the groups as a table for a terminal.
 pub fn table(groups: &[Group]) -> String {
     let names =
         groups.iter().flat_map(|group| &group.entries).map(|entry| entry.row.implementation.chars().count());
@@ -112,7 +112,7 @@ pub fn table(groups: &[Group]) -> String {
     text
 }
 
-/// A ratio as the table and the plot show it, to at least two digits; nothing where there is none.
+/// Formats a ratio for the table and the plot, with at least two digits; an empty text if there is none.
 pub fn ratio(value: Option<f64>) -> String {
     match value {
         Some(value) if value < 0.1 => format!("{value:.3} ×"),

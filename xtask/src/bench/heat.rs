@@ -1,13 +1,13 @@
-//! Ways to do the same work as a picture: a line for each input, a column for each way, and a colour for how much longer it took than
-//! the best way on that line.
+//! Several implementations of the same work as a heat map: a line per input, a column per implementation ("way"), and a colour for its time
+//! relative to the best way on that line.
 //!
-//! Ways are told apart by the names of workloads: `expand X by threads` is a way to do `expand X`, and so is what a peer did under the
+//! Ways are distinguished by the names of workloads: `expand X by threads` is a way to do `expand X`, and so is a peer's result under the
 //! name `expand X`. Pure.
 
 use super::plot::{MARGIN, Picture, Style, WIDTH};
 use super::rows::Row;
 
-/// How a way is called in workloads' names, and in the picture.
+/// Suffix of a way in the names of workloads, and its name in the picture.
 const WAYS: [(&str, &str); 8] = [
     ("", "automatic"),
     (" by threads", "threads"),
@@ -29,7 +29,7 @@ struct Line {
     times: Vec<Option<f64>>,
 }
 
-/// Draws the workloads that were done in several ways, in their order; nothing if there is none.
+/// Draws the workloads that were done in several ways, in their order; `None` if there are none.
 pub fn svg(rows: &[Row]) -> Option<String> {
     let peers = peers(rows);
     let lines: Vec<Line> =
@@ -46,7 +46,7 @@ pub fn svg(rows: &[Row]) -> Option<String> {
     let width = (WIDTH - 2.0 * MARGIN - NAME_WIDTH) / names.len() as f64;
     let left = |column: usize| MARGIN + NAME_WIDTH + width * column as f64;
     for (column, name) in names.iter().enumerate() {
-        // Longer names stand higher, so that neighbours do not meet.
+        // Names alternate in height, so that neighbours do not overlap.
         let up = if column % 2 == 0 { 10.0 } else { 24.0 };
         picture.text(left(column) + width / 2.0, HEADER_HEIGHT - up, name, Style::ScaleMark);
     }
@@ -64,7 +64,7 @@ pub fn svg(rows: &[Row]) -> Option<String> {
     Some(picture.finish())
 }
 
-/// Whether a row is ours, and there is another way to do its workload.
+/// Returns whether a row is ours, and another way to do its workload exists.
 fn is_base(rows: &[Row], row: &Row) -> bool {
     let is_way = |other: &&Row| {
         WAYS.iter().skip(1).any(|(suffix, _)| other.workload == format!("{}{suffix}", row.workload))
@@ -74,7 +74,7 @@ fn is_base(rows: &[Row], row: &Row) -> bool {
     row.is_pumice() && rows.iter().any(|other| is_way(&other))
 }
 
-/// The peers that did a workload which has several ways.
+/// Returns the peers that did a workload which has several ways.
 fn peers(rows: &[Row]) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for row in rows.iter().filter(|row| !row.is_pumice()) {
@@ -96,7 +96,7 @@ fn line(rows: &[Row], base: &Row, peers: &[&str]) -> Line {
     Line { name: format!("{}, {}", base.workload, base.n), times: own.chain(theirs).collect() }
 }
 
-/// A colour for a ratio from 1 on, and how text on it looks.
+/// Returns the colour for a ratio from 1 on, and the style of text on it.
 fn shade(ratio: f64) -> (String, Style) {
     let heat = (ratio.max(1.0).log2() / 4.0).min(1.0);
     let between = |from: f64, to: f64| (from + (to - from) * heat).round() as u8;

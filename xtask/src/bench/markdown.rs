@@ -1,4 +1,4 @@
-//! The comparison as tables in Markdown, with the date and the command that gave it, to be pasted into a document. Pure
+//! The comparison as tables in Markdown, with the date and the command that made it, to be pasted into a document. Pure
 //! but for the clock.
 
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::compare::{Entry, Group};
 
-/// Writes a table for each device: first what has a peer, with the best one and the ratio of the times, then the rest.
+/// Writes a table per device: first workloads with a peer, with the best one and the ratio of the times, then the rest.
 pub fn tables(groups: &[Group], command: &str, date: &str) -> String {
     let mut text = String::new();
     let mut devices: Vec<&str> = groups.iter().map(|group| group.device).collect();
@@ -34,18 +34,18 @@ pub fn tables(groups: &[Group], command: &str, date: &str) -> String {
     text
 }
 
-/// Today in UTC, as `2026-11-16`.
+/// Returns today's date in UTC, as `2026-11-16`.
 pub fn today() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     date_of(seconds / 86_400)
 }
 
-/// The line of a group that has both Pumice and a peer.
+/// Returns the line of a group that has both Pumice and a peer.
 fn compared(group: &Group) -> Option<String> {
     let peer = group.entries.iter().find(|entry| !entry.row.is_pumice())?;
     let ours: Vec<&Entry> = group.entries.iter().filter(|entry| entry.row.is_pumice()).collect();
     let best = ours.first()?;
-    // With several ways of our own, each is named.
+    // If we have several implementations, each is named.
     let own_time = |entry: &&Entry| match entry.row.implementation.split_once(", ") {
         Some((_, how)) => format!("{} ({how})", time(entry)),
         None => time(entry),
@@ -63,7 +63,7 @@ fn compared(group: &Group) -> Option<String> {
     ))
 }
 
-/// The lines of a group in which there is nothing to compare.
+/// Returns the lines of a group that has nothing to compare.
 fn alone(group: &Group) -> Vec<String> {
     if compared(group).is_some() {
         return Vec::new();
@@ -75,7 +75,7 @@ fn alone(group: &Group) -> Vec<String> {
     group.entries.iter().map(line).collect()
 }
 
-/// Three digits that mean something.
+/// Formats a time with three significant digits.
 fn time(entry: &Entry) -> String {
     match entry.row.median_ms {
         time if time < 0.1 => format!("{time:.4}"),
@@ -89,17 +89,17 @@ fn speed(entry: &Entry) -> String {
     entry.row.speed().map_or(String::new(), |(speed, unit)| format!("{speed:.0} {unit}"))
 }
 
-/// Powers of two as such.
+/// Formats a size; large powers of two as powers.
 fn size(n: u64) -> String {
     if n.is_power_of_two() && n >= 1024 { format!("2^{}", n.trailing_zeros()) } else { n.to_string() }
 }
 
-/// Text as a cell of a table may hold it.
+/// Escapes text for a cell of a table.
 fn escaped(text: &str) -> String {
     text.replace('|', "\\|")
 }
 
-/// The date of a day, counted from 1970-01-01 (Howard Hinnant's `civil_from_days`, for days that are not negative).
+/// Returns the date of a day, counted from 1970-01-01 (Howard Hinnant's `civil_from_days`, for days that are not negative).
 fn date_of(days: u64) -> String {
     let days = days + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);

@@ -1,8 +1,8 @@
-//! The task `bench`: Pumice and its peers on the same machine in one run, as a table, in Markdown and as a picture.
+//! The task `bench`: compares Pumice and its peers on the same machine in one run, as a table, in Markdown and as a picture.
 //!
 //! Measures nothing itself: `pumice bench` and the peer programs do, and all print rows of one format. With
-//! the programs' places given on the command line it needs neither cargo nor the repository, so that it can
-//! be taken to a machine that has a GPU and no Rust.
+//! the programs' paths given on the command line it needs neither cargo nor the repository, so that it can
+//! be run on a machine that has a GPU and no Rust.
 
 mod compare;
 mod heat;
@@ -25,7 +25,7 @@ const KNOWN_OPTIONS: &[&str] = &[
     "--device", "--filter", "--rounds", "--with", "--json", "--svg", "--heat", "--pumice", "--peers", "--out",
 ];
 
-/// The task `bench`.
+/// Runs the task `bench`.
 pub fn run(arguments: &[String]) -> Result<()> {
     let options = Options::parse(arguments, KNOWN_OPTIONS)?;
     let plan = Plan::from_options(&options)?;
@@ -36,7 +36,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
         rows = read_rows(Path::new(file))?;
     }
     for _ in 0..plan.rounds {
-        // A Pumice that does not run is an error, but the peers' figures are still worth having.
+        // If Pumice does not run, that is an error, but the peers' figures are still worth having.
         match measure_pumice(&plan) {
             Ok(own) => rows.extend(own),
             Err(error) => pumice = Err(error),
@@ -50,7 +50,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
 
     let groups = compare::compare(&rows);
     println!("\n{}", compare::table(&groups));
-    // As it can be typed again, without places that are this machine's.
+    // As it can be typed again, without paths of this machine.
     let command = ["cargo xtask bench", &shown(&options)].join(" ");
     println!("{}", markdown::tables(&groups, command.trim_end(), &markdown::today()));
     write_file(&plan.svg, &plot::svg(&groups))?;
@@ -71,18 +71,18 @@ pub fn run(arguments: &[String]) -> Result<()> {
     pumice
 }
 
-/// The options that decide what is measured, as they were given.
+/// Returns the options that choose the measurements, as they were given.
 fn shown(options: &Options) -> String {
     let given = ["--device", "--filter", "--rounds"]
         .map(|name| options.value(name).map(|value| format!("{name} {value}")));
     given.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// What is to be measured, with what, and where the results go.
+/// Choice of measurements, programs that make them, and places of the results.
 struct Plan {
     device: Option<String>,
     filter: String,
-    /// How often everybody is measured, in turn (never, if rows were given): of several, the best counts, because others use the machine too.
+    /// Number of measurements of each program, in turn (0 if rows were given). The best one counts, because others use the machine too.
     rounds: usize,
     pumice: Pumice,
     places: Places,
@@ -91,7 +91,7 @@ struct Plan {
     json: Option<PathBuf>,
 }
 
-/// Where the `pumice` program comes from.
+/// Source of the `pumice` program.
 enum Pumice {
     Given(PathBuf),
     BuiltFrom(Workspace),
@@ -120,7 +120,7 @@ impl Plan {
         let rounds = rounds.parse().ok().filter(|rounds| *rounds > 0);
         let rounds = rounds.ok_or_else(|| Error::new("--rounds needs a number of at least 1".to_string()))?;
         Ok(Plan {
-            // What was measured elsewhere is not measured again.
+            // Rows from elsewhere are not measured again.
             rounds: if options.value("--with").is_some() { 0 } else { rounds },
             device: options.value("--device").map(str::to_string),
             filter: options.value("--filter").unwrap_or_default().to_string(),
@@ -134,7 +134,7 @@ impl Plan {
 }
 
 impl Pumice {
-    /// A command that runs the program, built first if it was not given.
+    /// Returns a command that runs the program, which is built first if it was not given.
     fn command(&self) -> Result<Command> {
         match self {
             Pumice::Given(program) => Ok(Command::new(program)),
@@ -146,7 +146,7 @@ impl Pumice {
 fn measure_pumice(plan: &Plan) -> Result<Vec<Row>> {
     println!("── Pumice");
     let output = plan.places.out.join("pumice.json");
-    // What an earlier run left must not pass for this one's.
+    // A file of an earlier run must not pass for this one's.
     match std::fs::remove_file(&output) {
         Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => {
             return Err(Error::io("remove", &output, &cause));
@@ -165,7 +165,7 @@ fn measure_pumice(plan: &Plan) -> Result<Vec<Row>> {
     read_rows(&output)
 }
 
-/// The rows that `pumice bench` or an earlier run of this task wrote.
+/// Reads the rows that `pumice bench` or an earlier run of this task wrote.
 fn read_rows(file: &Path) -> Result<Vec<Row>> {
     let text = std::fs::read_to_string(file).map_err(|cause| Error::io("read", file, &cause))?;
     rows::parse_rows(&text).map_err(|error| Error::new(format!("{} has {error}", file.display())))

@@ -1,4 +1,4 @@
-//! Building and running the peer programs. A peer that this machine cannot build or run is a note, never a
+//! Builds and runs the peer programs. A peer that this machine cannot build or run is a note, never a
 //! failure: most machines have only some of them.
 
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::workspace::make_folder;
 
 const PYTHON_VARIABLE: &str = "PUMICE_PEERS_PYTHON";
 
-/// A program that measures others on one device.
+/// A program that measures a peer on one device.
 struct Peer {
     device: &'static str,
     source: &'static str,
@@ -35,20 +35,20 @@ const PEERS: &[Peer] = &[
     Peer { device: "cuda", source: "programs_gpu.py", make: |places| python(places, "programs_gpu.py") },
 ];
 
-/// Where the peers' sources are and where their programs go.
+/// Folders of the peers' sources and programs.
 pub struct Places {
     /// The folder with the sources.
     pub sources: PathBuf,
-    /// The folder for what is built.
+    /// The folder for programs that are built.
     pub out: PathBuf,
 }
 
-/// What the peers gave.
+/// Results of the peers.
 #[derive(Default)]
 pub struct Measured {
     /// All their rows.
     pub rows: Vec<Row>,
-    /// What could not be built or run, and why.
+    /// Peers that could not be built or run, with the reasons.
     pub notes: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ pub fn measure(places: &Places, device: Option<&str>, filter: &str) -> Result<Me
     Ok(measured)
 }
 
-/// The rows that a program prints, and how it ended: one that failed half-way may still have told some.
+/// Returns the rows that a program prints, and how it ended: one that failed half-way may still have printed some.
 fn rows_of(mut program: Command, filter: &str) -> Result<(Vec<Row>, Result<()>)> {
     if !filter.is_empty() {
         program.arg(filter);
@@ -77,7 +77,7 @@ fn rows_of(mut program: Command, filter: &str) -> Result<(Vec<Row>, Result<()>)>
     let captured = process::capture(&mut program)?;
     match (parse_rows(&captured.stdout), captured.ending) {
         (Ok(rows), ending) => Ok((rows, ending)),
-        // Why it ended says more than that its output is cut off.
+        // The reason why it ended says more than the fact that its output is cut off.
         (Err(_), Err(ending)) => Err(ending),
         (Err(error), Ok(())) => Err(error),
     }
@@ -100,7 +100,7 @@ fn build_c(places: &Places, name: &str) -> Result<Command> {
 fn build_opencl(places: &Places) -> Result<Command> {
     let program = places.out.join("sdk");
     let mut command = Command::new(compiler("CC", &["gcc", "cc"], &[])?);
-    // The toolkit has OpenCL's headers, too.
+    // The toolkit has OpenCL's headers as well.
     let headers = cuda_programs().into_iter().filter_map(|folder| Some(folder.parent()?.join("include")));
     command.arg("-O2").args(headers.map(|folder| format!("-I{}", folder.display())));
     command.arg(places.sources.join("sdk.c")).args(["-l:libOpenCL.so.1", "-o"]).arg(&program);
@@ -127,7 +127,7 @@ fn build_cuda(places: &Places, name: &str) -> Result<Command> {
     let mut command = Command::new(&compiler);
     command.args(["-O3", "-std=c++17", "-arch=native"]).arg(source).args(["-lcublas", "-lcusparse"]);
     if let Some(libraries) = libraries_of(&compiler) {
-        // The toolkit's libraries need not be where the system looks for them.
+        // The toolkit's libraries need not be on the system's search path.
         command.arg("-Xlinker").arg(format!("-rpath,{}", libraries.display()));
     }
     command.arg("-o").arg(&program);
@@ -135,7 +135,7 @@ fn build_cuda(places: &Places, name: &str) -> Result<Command> {
     Ok(Command::new(program))
 }
 
-/// The compiler that a variable names, or the first of these on the search path or in these folders.
+/// Returns the compiler that a variable names, or the first of these on the search path or in these folders.
 fn compiler(variable: &str, names: &[&str], folders: &[PathBuf]) -> Result<PathBuf> {
     if let Some(named) = std::env::var_os(variable) {
         return Ok(named.into());

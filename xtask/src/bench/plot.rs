@@ -1,6 +1,6 @@
-//! The comparison as a picture: horizontal bars, grouped by workload, in an SVG that needs nothing else.
+//! The comparison as a picture: horizontal bars, grouped by workload, in a self-contained SVG.
 //!
-//! A bar's length is the share of the fastest one's speed, on a linear scale from nothing: long is fast, and
+//! A bar's length is the share of the fastest one's speed, on a linear scale from zero: long is fast, and
 //! times from microseconds to seconds fit into one picture. The labels give the figures. Pure.
 
 use std::fmt::Write as _;
@@ -51,7 +51,7 @@ fn picture_height(groups: &[Group]) -> f64 {
     HEADER_HEIGHT + titles + bars as f64 * LINE_HEIGHT + MARGIN
 }
 
-/// How a text looks and which of its ends stays put.
+/// Appearance and alignment of a text.
 #[derive(Clone, Copy)]
 pub(super) enum Style {
     Title,
@@ -82,7 +82,7 @@ impl Style {
     }
 }
 
-/// An SVG in the making.
+/// An SVG under construction.
 pub(super) struct Picture {
     text: String,
 }
@@ -125,7 +125,7 @@ impl Picture {
         self.text(MARGIN, 54.0, remark, Style::Remark);
     }
 
-    /// Lines across the whole picture at every quarter of the full length.
+    /// Draws lines across the whole picture at every quarter of the full length.
     fn scale(&mut self, height: f64) {
         for quarter in 0..=4 {
             let x = BARS_LEFT + BAR_WIDTH * f64::from(quarter) / 4.0;
@@ -137,7 +137,7 @@ impl Picture {
     fn bar(&mut self, top: f64, entry: &Entry, best_ms: f64) {
         let (colour, name_style) =
             if entry.row.is_pumice() { (PUMICE, Style::PumiceName) } else { (PEER, Style::Name) };
-        // So that even the slowest one is seen to be there.
+        // At least one pixel, so that even the slowest one is visible.
         let length = (BAR_WIDTH * best_ms / entry.row.median_ms).max(1.0);
         let baseline = top + BAR_HEIGHT - 3.0;
         self.text(BARS_LEFT - 8.0, baseline, &entry.row.implementation, name_style);
@@ -155,7 +155,7 @@ fn figures(entry: &Entry) -> String {
     parts.join("  ·  ")
 }
 
-/// Three digits that mean something.
+/// Formats a time with three significant digits.
 fn milliseconds(time: f64) -> String {
     match time {
         time if time < 1.0 => format!("{time:.4} ms"),
@@ -164,7 +164,7 @@ fn milliseconds(time: f64) -> String {
     }
 }
 
-/// Text as XML may hold it. Characters that XML 1.0 forbids altogether become replacement characters.
+/// Escapes text for XML. Characters that XML 1.0 forbids become replacement characters.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

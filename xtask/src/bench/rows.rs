@@ -1,5 +1,5 @@
 //! The rows that `pumice bench` and the peer programs write, read from JSON and written to it.
-//! Fields that are not known here are dropped; a field that is missing is an error that says which.
+//! Unknown fields are dropped; a missing field is an error that names it.
 
 use serde_json::{Value, json};
 
@@ -8,31 +8,31 @@ use crate::error::{Error, Result};
 /// One measurement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// What was computed, the same name for everybody who computes it.
+    /// Name of the workload, the same for all implementations.
     pub workload: String,
     /// `cpu`, `cuda`, `opencl` or `sim`.
     pub device: String,
-    /// Who computed it.
+    /// Name of the implementation.
     pub implementation: String,
-    /// Elements.
+    /// Number of elements.
     pub n: u64,
     /// The median time in milliseconds.
     pub median_ms: f64,
-    /// What had to be done at least, if that says something about the workload.
+    /// Least work of the workload, if it is meaningful.
     pub work: Option<Work>,
 }
 
-/// The least that a workload takes.
+/// The least work of a workload.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Work {
     /// Bytes that must move.
     Bytes(u64),
-    /// Operations on floats that must be made, where those take longer than moving the data.
+    /// Floating-point operations, if they take longer than moving the data.
     Operations(u64),
 }
 
 impl Work {
-    /// The field that has it in JSON.
+    /// Returns its name and value in JSON.
     fn field(self) -> (&'static str, u64) {
         match self {
             Work::Bytes(count) => ("fewest_bytes", count),
@@ -42,12 +42,12 @@ impl Work {
 }
 
 impl Row {
-    /// Whether this is ours and not a peer's.
+    /// Returns whether the row is ours and not a peer's.
     pub fn is_pumice(&self) -> bool {
         self.implementation.starts_with("Pumice")
     }
 
-    /// How fast that is, with its unit.
+    /// Returns the speed with its unit.
     pub fn speed(&self) -> Option<(f64, &'static str)> {
         let billions_per_s = |count: u64| count as f64 / self.median_ms / 1e6;
         self.work.map(|work| match work {
@@ -66,7 +66,7 @@ impl Row {
             Some(number) if number > 0.0 && number.is_finite() => Ok(number),
             _ => Err(wrong_field(value, field, "a positive number")),
         };
-        // Rows of programs that have no such number may lack it, or say 0.
+        // Rows of programs without such a number may lack it, or have 0.
         let optional = |field: &str| match &value[field] {
             Value::Null => Ok(None),
             _ => count(field).map(|count| Some(count).filter(|count| *count > 0)),
@@ -114,13 +114,13 @@ pub fn parse_rows(text: &str) -> Result<Vec<Row>> {
     rows.iter().map(Row::from_json).collect()
 }
 
-/// Writes rows as a JSON array, one a line.
+/// Writes rows as a JSON array, one per line.
 pub fn rows_to_json(rows: &[Row]) -> String {
     let lines: Vec<String> = rows.iter().map(|row| format!("  {}", row.to_json())).collect();
     format!("[\n{}\n]\n", lines.join(",\n"))
 }
 
-/// Of the rows for one workload, size and implementation the fastest, in the order in which they first came.
+/// Returns the fastest row per device, workload, size and implementation, in the order in which they first came.
 pub fn best(rows: Vec<Row>) -> Vec<Row> {
     let mut kept: Vec<Row> = Vec::new();
     for row in rows {
@@ -141,7 +141,7 @@ pub fn best(rows: Vec<Row>) -> Vec<Row> {
 pub mod tests {
     use super::*;
 
-    /// A row for tests: everything but the names and the time is made up.
+    /// Makes a row for tests: all but the names and the time is made up.
     pub fn row(device: &str, workload: &str, implementation: &str, median_ms: f64) -> Row {
         Row {
             workload: workload.to_string(),

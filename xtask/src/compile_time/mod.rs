@@ -1,9 +1,9 @@
-//! How long a user's crate with 50 derived elements and 50 embedded functions takes to compile, beside the same crate without the
+//! Compile time of a user's crate with 50 derived elements and 50 embedded functions, compared with the same crate without the
 //! attributes: `cargo xtask compile-time`.
 //!
-//! Both crates stand in a workspace of their own below the build directory, where their dependencies are built once. Each measurement changes a
-//! number in `main.rs` and runs cargo; the two crates take turns, and the best time of each counts. May not measure anything else than
-//! what a user waits for: cargo is started as users start it.
+//! Both crates are in a workspace of their own below the build directory, where their dependencies are built once. Each measurement changes a
+//! number in `main.rs` and runs cargo; the two crates take turns, and the best time of each counts. May not measure anything but the time
+//! that a user waits: cargo is started as users start it.
 
 mod source;
 
@@ -17,7 +17,7 @@ use crate::process;
 use crate::workspace::{Workspace, make_folder};
 use source::Form;
 
-/// How often each crate is compiled in each way, unless `--rounds` says otherwise.
+/// Default number of compilations of each crate in each way, without `--rounds`.
 const ROUNDS: u32 = 5;
 
 /// Runs `cargo xtask compile-time`.
@@ -55,7 +55,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The two crates, and how cargo is started.
+/// The two crates, and the command that starts cargo.
 struct Crates {
     folder: PathBuf,
     cargo: Command,
@@ -66,7 +66,7 @@ impl Crates {
         write(&self.folder.join(form.name()).join(file), text)
     }
 
-    /// Compiles both crates in turns: the best time of each.
+    /// Compiles both crates in turns; returns the best time of each.
     fn measure(&self, task: &str, rounds: u32) -> Result<[Duration; 2]> {
         let mut best = [Duration::MAX; 2];
         // The first round builds the dependencies.
@@ -86,7 +86,7 @@ impl Crates {
     fn command(&self, task: &str, form: Form, is_quiet: bool) -> Command {
         let mut command = Command::new(self.cargo.get_program());
         command.args([task, "--package", form.name()]).current_dir(&self.folder);
-        // What is incremental is said in the manifest, so that dependencies are not built twice.
+        // The manifest sets incremental compilation, so that dependencies are not built twice.
         command.env_remove("CARGO_INCREMENTAL").env("CARGO_TARGET_DIR", self.folder.join("target"));
         if is_quiet {
             command.arg("--quiet").stdout(Stdio::null());

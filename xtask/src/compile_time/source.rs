@@ -5,7 +5,7 @@ use std::path::Path;
 /// The items of a part.
 const PART: &str = include_str!("part.rs.txt");
 
-/// How many parts there are: 30 structs, 20 enums and 50 functions together.
+/// Number of parts: 30 structs, 20 enums and 50 functions together.
 const PARTS: usize = 5;
 
 /// One of the two crates.
@@ -21,7 +21,7 @@ impl Form {
     /// Both, in the order in which they are printed.
     pub const BOTH: [Form; 2] = [Form::Without, Form::With];
 
-    /// The name of the crate.
+    /// Returns the name of the crate.
     pub fn name(self) -> &'static str {
         match self {
             Form::Without => "without",
@@ -30,7 +30,7 @@ impl Form {
     }
 }
 
-/// The manifest of a crate.
+/// Returns the manifest of a crate.
 pub fn manifest(form: Form, repository: &Path) -> String {
     let (name, pumice) = (form.name(), repository.join("crates").join("pumice"));
     format!(
@@ -39,7 +39,7 @@ pub fn manifest(form: Form, repository: &Path) -> String {
     )
 }
 
-/// The manifest of the workspace with both. Only they are compiled as users compile theirs; debug information of dependencies is left out.
+/// Returns the manifest of the workspace with both. Only they are compiled as users compile theirs; dependencies have no debug information.
 pub fn workspace_manifest(incremental: bool) -> String {
     format!(
         "[workspace]\nresolver = \"3\"\nmembers = [\"without\", \"with\"]\n\n\
@@ -48,7 +48,7 @@ pub fn workspace_manifest(incremental: bool) -> String {
     )
 }
 
-/// The text of a part.
+/// Returns the text of a part.
 pub fn part(form: Form) -> String {
     match form {
         Form::With => PART.to_string(),
@@ -61,7 +61,7 @@ pub fn part(form: Form) -> String {
     }
 }
 
-/// The main program, which uses all of every part, and Pumice: on expressions where functions take them. The number makes it another program.
+/// Returns the main program, which uses all of every part, and Pumice: with expressions, if functions take them. `number` makes the text differ.
 pub fn main(form: Form, number: u32) -> String {
     let mut text = String::from("use pumice::prelude::*;\n\n");
     for part in 0..PARTS {

@@ -1,6 +1,6 @@
-//! The pages of the guide: what they link to, the headings that links can name, and the names in their tables.
+//! The pages of the guide: their links, the anchors of their headings, and the names in their tables.
 //!
-//! Reads Markdown, and knows nothing of what the pages are about.
+//! Parses Markdown, and knows nothing of the pages' subjects.
 
 use std::path::{Path, PathBuf};
 
@@ -9,11 +9,11 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 /// A page of Markdown.
 pub struct Page {
     pub file: PathBuf,
-    /// What its links and pictures point to, as it is written.
+    /// Targets of its links and pictures, as written.
     pub links: Vec<String>,
-    /// Its headings, as links name them.
+    /// Anchors of its headings.
     pub anchors: Vec<String>,
-    /// Whether it has Rust that is to be compiled.
+    /// Whether it has Rust code that is to be compiled.
     pub has_rust: bool,
     /// The code in each cell of its tables, with the heading of the column.
     pub cells: Vec<Cell>,
@@ -73,7 +73,7 @@ impl Page {
         page
     }
 
-    /// Returns the files and headings that its links lead to within the repository.
+    /// Returns the files and headings within the repository that its links point to.
     pub fn destinations(&self) -> impl Iterator<Item = (PathBuf, Option<&str>)> {
         let folder = self.file.parent().unwrap();
         let inside = |link: &&String| !link.contains("://") && !link.starts_with("mailto:");
@@ -87,13 +87,13 @@ impl Page {
     }
 }
 
-/// Returns a heading as links name it: words in small letters, with hyphens between them.
+/// Returns the anchor of a heading: words in lower case, with hyphens between them.
 fn anchor(heading: &str) -> String {
     let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.collect::<String>().to_lowercase().replace(' ', "-")
 }
 
-/// Returns the names that code calls or takes parts of: those before `(`, `!` and `::`, those behind `.` and `::`, and a
+/// Returns the names that code calls or accesses: those before `(`, `!` and `::`, those after `.` and `::`, and a
 /// name that stands alone.
 pub fn names(code: &str) -> Vec<String> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';

@@ -1,4 +1,4 @@
-//! Tests of what is written about Pumice: that the guide is whole and names what there is, and that public items have examples.
+//! Tests of the documentation: the guide is complete and names only existing items, and public items have examples.
 //!
 //! They read the repository and build nothing. The guide's code is compiled and run by the documentation tests of `pumice` and `pumice-array`.
 
@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use book::Page;
 use surface::{PublicItem, Surface, surface};
 
-/// What users can name; it takes a while to read all sources.
+/// The public items of `pumice`, found once because reading all sources takes a while.
 static SURFACE: LazyLock<Surface> = LazyLock::new(|| surface(&root()));
 
 /// Returns the root of the repository.
@@ -67,7 +67,7 @@ fn links_lead_somewhere() {
 
 #[test]
 fn code_of_every_page_is_tested() {
-    // One needs features and crates that only `crates/array` is tested with.
+    // One page needs features and crates that only `crates/array` is tested with.
     let files = ["pumice/src/guide.rs", "pumice/src/lib.rs", "array/src/lib.rs"];
     let tested: String = files.iter().map(|file| text(&format!("crates/{file}"))).collect();
     let name = |page: &Page| format!("docs/{}\"", page.file.file_name().unwrap().to_string_lossy());
@@ -76,11 +76,11 @@ fn code_of_every_page_is_tested() {
     assert!(missing.is_empty(), "add these to crates/pumice/src/guide.rs: {}", missing.join(", "));
 }
 
-/// Tables of what is called what: names in the column `Pumice` are of public items, those in `.pum` of its functions.
+/// In tables of names, those in the column `Pumice` are public items, and those in `.pum` are functions of the language.
 #[test]
 fn names_in_tables_exist() {
     let known = &SURFACE.names;
-    // Rust's, and names of ours that are no items; names of one letter are anything.
+    // Rust's, and names of ours that are no items; names of one letter are placeholders.
     let others = ["pumice", "Option", "Err"];
     let is_known = |name: &String| known.contains(name) || others.contains(&name.as_str()) || name.len() == 1;
     let functions = text("docs/pum-functions.md");
@@ -88,7 +88,7 @@ fn names_in_tables_exist() {
     for page in pages() {
         for cell in &page.cells {
             let missing: Vec<String> = match cell.column.as_str() {
-                // Commands, and what is not in this crate.
+                // Commands, and items of other crates, are not checked.
                 "Pumice" if !cell.code.starts_with("pumice ") && !cell.code.starts_with("pumice_") => {
                     book::names(&cell.code).into_iter().filter(|name| !is_known(name)).collect()
                 }
@@ -106,7 +106,7 @@ fn names_in_tables_exist() {
     assert!(unknown.is_empty(), "names of nothing:\n{}", unknown.join("\n"));
 }
 
-/// What the page on semantics says is shown by cases of the conformance suite.
+/// The page on semantics names cases of the conformance suite as evidence; they must exist.
 #[test]
 fn cases_that_semantics_names_exist() {
     let (page, cases) = (text("docs/semantics.md"), text("crates/testing/src/cases/mod.rs"));
@@ -122,7 +122,7 @@ fn cases_that_semantics_names_exist() {
 /// Items that need no example: names, files or folders, each with the reason.
 const WITHOUT_EXAMPLE: &str = include_str!("without_example.txt");
 
-/// The documentation of each has code that runs, unless `without_example.txt` says why not.
+/// The documentation of every public item has code that runs, unless `without_example.txt` gives a reason.
 #[test]
 fn public_items_have_examples() {
     let lines = WITHOUT_EXAMPLE.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));

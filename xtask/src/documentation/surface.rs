@@ -1,6 +1,6 @@
-//! The public items of `pumice`, found in the sources: what its modules declare and re-export, and the methods of those types.
+//! The public items of `pumice`, found in the sources: declarations and re-exports of its modules, and the methods of those types.
 //!
-//! Reads files and builds nothing. What a macro of ours writes is not seen.
+//! Reads files and builds nothing. Items that macros of ours generate are not seen.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -18,19 +18,19 @@ pub struct PublicItem {
     pub has_example: bool,
 }
 
-/// A name that a module gives to users, and the crate that defines it.
+/// Names that a module exposes to users, each with the crate that defines it.
 type Exposed = BTreeSet<(String, String)>;
 
-/// What users can name.
+/// The public items and names of `pumice`.
 #[derive(Default)]
 pub struct Surface {
     /// Every public item, by file.
     pub items: Vec<PublicItem>,
-    /// The names of items, methods, variants and modules, and all words that macros of ours are given, of which they make items.
+    /// The names of items, methods, variants and modules, and all words in invocations of our macros, which may generate items of these names.
     pub names: BTreeSet<String>,
 }
 
-/// Finds the public items of `pumice`. Its module `layers` shows other crates as they are and is left out.
+/// Finds the public items of `pumice`. Its module `layers`, which re-exports other crates whole, is left out.
 pub fn surface(root: &Path) -> Surface {
     let mut exposed = Exposed::new();
     expose_module(root, "pumice", &root.join("crates/pumice/src/lib.rs"), &mut exposed);
@@ -47,7 +47,7 @@ pub fn surface(root: &Path) -> Surface {
     surface
 }
 
-/// Returns all files of Rust below a folder, in order.
+/// Returns all Rust files below a folder, in order.
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut entries: Vec<PathBuf> = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -67,7 +67,7 @@ fn parse(file: &Path) -> syn::File {
     syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }
 
-/// Adds what a module shows: what it declares, what it re-exports, and its public modules.
+/// Adds the names that a module exposes: its declarations, its re-exports, and its public modules.
 fn expose_module(root: &Path, of: &str, file: &Path, exposed: &mut Exposed) {
     for item in parse(file).items {
         match &item {
@@ -91,7 +91,7 @@ fn expose_module(root: &Path, of: &str, file: &Path, exposed: &mut Exposed) {
     }
 }
 
-/// Adds the names at the ends of a `use`: a crate of ours at its beginning is the one that defines them.
+/// Adds the names at the ends of a `use`; if its path begins with a crate of ours, that crate defines them.
 fn expose_use(root: &Path, of: &str, tree: &UseTree, exposed: &mut Exposed) {
     match tree {
         UseTree::Path(path) => {
@@ -159,7 +159,7 @@ fn is_hidden(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// Whether documentation has a block of code that the tests run.
+/// Returns whether documentation has a code block that the tests run.
 fn has_example(attributes: &[Attribute]) -> bool {
     let lines =
         attributes.iter().filter(|attribute| attribute.path().is_ident("doc")).filter_map(|attribute| {
@@ -169,7 +169,7 @@ fn has_example(attributes: &[Attribute]) -> bool {
                         Lit::Str(text) => Some(text.value()),
                         _ => None,
                     },
-                    // `crates/scalar/src/example.rs` makes an example of a line.
+                    // The macro of `crates/scalar/src/example.rs` makes an example of a line.
                     Expr::Macro(made) if made.mac.path.is_ident("example") => Some("```".to_string()),
                     _ => None,
                 },
@@ -246,7 +246,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether users see a name of this crate. Methods are in the crate of their type.
+    /// Returns whether users see a name of this crate. Methods are in the crate of their type.
     fn is_exposed(&self, name: &str) -> bool {
         self.exposed.contains(&(self.of.to_string(), name.to_string()))
     }

@@ -14,14 +14,14 @@ use std::rc::Rc;
 
 /// The number of targets.
 const BINS: usize = 1000;
-/// More elements than this are not expanded.
+/// Limit on the elements of an expansion; workloads with more are skipped.
 const MOST: u64 = 900_000_000;
 
-/// Sizes of sources, and how many elements of 1024 go anywhere.
+/// Distribution of the sizes of sources, and how many elements in 1024 go to a random target.
 #[derive(Clone, Copy)]
 struct Distribution {
     name: &'static str,
-    /// The smallest and the largest size of so many of a hundred sources, and those of the others.
+    /// Percentage of sources in the first range of sizes (least and largest); the others are in the second.
     percent: u32,
     first: (u32, u32),
     second: (u32, u32),
@@ -48,7 +48,7 @@ const DISTRIBUTIONS: [Distribution; 7] = [
     spread("(100% 0-10)->0.01R+0.99N", 100, (0, 10), (0, 0), 10),
 ];
 
-/// How an expansion is done.
+/// Implementation of an expansion.
 #[derive(Clone, Copy)]
 enum Way {
     Automatic,
@@ -66,10 +66,10 @@ const WAYS: [Way; 7] = [
     Way::Unfused,
 ];
 
-/// Numbers of sources for which the ways are compared besides.
+/// Further numbers of sources for which all ways are compared.
 const FEW: [usize; 3] = [1, 100, 10_000];
 
-/// All of them, for these numbers of sources; each by every way and for few sources too, or by the one that is chosen.
+/// Returns the workloads for these numbers of sources; with `all_ways` each in every way and for few sources too, else in the default way.
 pub fn workloads(sources: &[usize], all_ways: bool) -> Vec<Workload> {
     let mut all = Vec::new();
     let few = FEW.iter().filter(|_| all_ways);
@@ -78,7 +78,7 @@ pub fn workloads(sources: &[usize], all_ways: bool) -> Vec<Workload> {
             if distribution.elements(*count) > MOST {
                 continue;
             }
-            // The host takes longer to count than devices do, so all ways share what it finds.
+            // Counting takes longer on the host than on devices, so all ways share the expected counts.
             let expected: Expected = Rc::default();
             all.push(counted(distribution, *count, Way::Automatic, &expected));
             if all_ways {
@@ -90,7 +90,7 @@ pub fn workloads(sources: &[usize], all_ways: bool) -> Vec<Workload> {
 }
 
 impl Distribution {
-    /// About how many elements so many sources have.
+    /// Returns the approximate number of elements of this many sources.
     fn elements(&self, sources: usize) -> u64 {
         let of = |(low, high): (u32, u32), percent: u32| u64::from(low + high) * u64::from(percent);
         sources as u64 * (of(self.first, self.percent) + of(self.second, 100 - self.percent)) / 200
@@ -114,7 +114,7 @@ fn mix(mut x: u64) -> u64 {
 
 const SALT: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// How often each target comes, once that is known.
+/// Expected number of elements per target, computed once.
 type Expected = Rc<OnceCell<Vec<u32>>>;
 
 fn count(sizes: &[i32], kept: u64) -> Vec<u32> {

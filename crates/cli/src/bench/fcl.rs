@@ -1,5 +1,5 @@
-//! The programs of FCL's figure 2 as `.pum` files have them: with levels, as the paper prints them, and without, where all is left to
-//! Pumice. `benches/peers/sdk.c` does the same by hand.
+//! The programs of FCL's figure 2 as `.pum` files: with levels, as the paper prints them, and without, where Pumice chooses
+//! them. `benches/peers/sdk.c` does the same by hand.
 
 use super::timing::Timing;
 use super::workloads::Workload;
@@ -13,7 +13,7 @@ const REVERSE: &str = include_str!("../../../../examples/pum/reverse.pum");
 const TRANSPOSE: &str = include_str!("../../../../examples/pum/transpose.pum");
 const REDUCE: &str = include_str!("../../../../examples/pum/reduce.pum");
 
-/// All of them, for so many elements, the square of `side`, which is a multiple of 16.
+/// Returns the workloads for `side` squared elements; `side` is a multiple of 16.
 pub fn workloads(side: usize) -> Vec<Workload> {
     let n = side * side;
     let by_levels = "Pumice, .pum with levels";
@@ -49,7 +49,7 @@ fn workload(
     Workload::new(name, n, bytes_each * n, measure).by(implementation)
 }
 
-/// The median time of an expression over a file's functions and a vector or matrix `xs`.
+/// Returns the median time of an expression over a file's functions and a vector or matrix `xs`.
 fn median(
     timing: &Timing,
     extents: &[usize],
@@ -76,7 +76,7 @@ fn elements(array: &dyn ArrayData) -> Result<Vec<i32>, String> {
     Ok(column.as_chunks().0.iter().map(|bytes| i32::from_le_bytes(*bytes)).collect())
 }
 
-/// As in the peer.
+/// Returns the input element at an index, the same as in the peer.
 fn number(index: usize) -> i32 {
     (index % 1_000_003 * 7) as i32
 }

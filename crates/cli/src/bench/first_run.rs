@@ -1,5 +1,5 @@
-//! How long the first run of a program with twenty kernels takes, from its description to its result: with an empty folder of compiled
-//! kernels, and with one that has them all. Each run is a process of its own, because a process knows its kernels from then on.
+//! Time of the first run of a program with twenty kernels, from its description to its result: with an empty folder of compiled
+//! kernels, and with one that has them all. Each run is a process of its own, because a process keeps its kernels in memory.
 
 use super::reference::check_exactly;
 use super::timing::{Timing, median};
@@ -22,17 +22,17 @@ const ROWS: usize = 10;
 const ROUNDS: i32 = 5;
 const RUNS: usize = 3;
 
-/// A result whose error is for people.
+/// A result whose error is a message for users.
 type Told<T> = std::result::Result<T, String>;
 
-/// Both of them.
+/// Returns both workloads.
 pub fn workloads() -> Vec<Workload> {
     let of = |name: &str, measure: fn(&Timing) -> Told<f64>| {
         Workload::of_work(name, ELEMENTS, Work::Unknown, measure)
     };
     vec![
         of("first run of 20 kernels", |timing| {
-            // Each with a folder of its own.
+            // Each run has an empty folder of its own.
             (0..runs(timing)).map(|_| start(&folder()?, timing, 0)).collect::<Told<_>>().map(median)
         }),
         of("first run of 20 kernels, kept", |timing| {
@@ -43,7 +43,7 @@ pub fn workloads() -> Vec<Workload> {
     ]
 }
 
-/// For compiled kernels.
+/// Makes a folder for compiled kernels.
 fn folder() -> Told<TemporaryFolder> {
     TemporaryFolder::new("first-run")
 }
@@ -52,7 +52,7 @@ fn runs(timing: &Timing) -> usize {
     if timing.is_quick() { 1 } else { RUNS }
 }
 
-/// What `pumice bench --first-run` does: one run, of which the milliseconds are printed, and how many kernels came from disk.
+/// Carries out `pumice bench --first-run`: one run, then prints its milliseconds and the number of kernels that came from disk.
 pub fn run(device: &Arc<dyn Device>) -> Result<()> {
     let start = Instant::now();
     let found = Compiler::with(device.clone()).compile(different_kernels)?.run(numbers())?;
@@ -66,7 +66,7 @@ pub fn run(device: &Arc<dyn Device>) -> Result<()> {
     print(&format!("{time} {disk}\n"))
 }
 
-/// Rounds of four kernels, which differ in their numbers from round to round.
+/// Describes rounds of four kernels, which differ in their constants from round to round.
 fn different_kernels(xs: Acc<Vector<i32>>) -> Acc<Vector<i32>> {
     (0..ROUNDS).fold(xs, |xs, round| {
         let mapped = xs.reverse().map(|x| x * (2 * round + 3) + round).compute();
@@ -102,7 +102,7 @@ fn expected() -> Vec<i32> {
     })
 }
 
-/// Runs the program in a process of its own; an error unless so many kernels are in this folder.
+/// Runs the program in a process of its own; an error unless it finds exactly `from_disk` kernels in this folder.
 fn start(folder: &TemporaryFolder, timing: &Timing, from_disk: u64) -> Told<f64> {
     let failed = |reason: String| format!("a process for a first run failed: {reason}");
     let program = std::env::current_exe().map_err(|error| failed(error.to_string()))?;

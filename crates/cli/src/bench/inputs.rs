@@ -1,27 +1,27 @@
-//! The numbers that workloads are given: the same in every program of `benches/peers`.
+//! The inputs of workloads: the same in every program of `benches/peers`.
 
-/// `n` numbers in [0, 1); another stream has others.
+/// Returns `n` numbers in [0, 1); they differ between streams.
 pub fn uniform(n: usize, stream: u32) -> Vec<f32> {
     // The index wraps beyond 2³², which no workload reaches.
     (0..n).map(|i| (hash(i as u32, stream) >> 8) as f32 * (1.0 / 16_777_216.0)).collect()
 }
 
-/// `n` whole numbers from 0 to 15, whose sums fit into 32 bits.
+/// Returns `n` whole numbers from 0 to 15, whose sums fit into 32 bits.
 pub fn numbers(n: usize) -> Vec<i32> {
     (0..n).map(|i| (hash(i as u32, 0) >> 28) as i32).collect()
 }
 
-/// `n` whole numbers of 32 bits, of which one in four is a multiple of four.
+/// Returns `n` whole numbers of 32 bits, of which one in four is a multiple of four.
 pub fn words(n: usize) -> Vec<i32> {
     (0..n).map(|i| hash(i as u32, 0) as i32).collect()
 }
 
-/// `n` whole numbers of so many bits, from 1 to 31.
+/// Returns `n` whole numbers of `bits` bits, from 1 to 31.
 pub fn keys(n: usize, bits: u32) -> Vec<i32> {
     (0..n).map(|i| (hash(i as u32, 0) >> (32 - bits)) as i32).collect()
 }
 
-/// What the numbers are made of: 32 bits.
+/// Hashes an index and a stream to 32 bits, from which all inputs are made.
 pub fn hash(index: u32, stream: u32) -> u32 {
     let mut x = index.wrapping_add(stream.wrapping_mul(0x9e37_79b9));
     x ^= x >> 16;

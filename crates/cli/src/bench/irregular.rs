@@ -1,14 +1,14 @@
-//! Workloads of scans, selections and histograms, and of folds of what was selected.
+//! Workloads of scans, selections and histograms, and of folds of selected elements.
 
 use super::inputs::{keys, numbers, uniform, words};
 use super::reference::{check, check_all, check_exactly};
 use super::workloads::{Workload, matrix};
 use pumice::prelude::*;
 
-/// All of them, for vectors of this length and matrices of these extents.
+/// Returns the workloads for vectors of this length and matrices of these extents.
 pub fn workloads(n: usize, rows: &[[usize; 2]]) -> Vec<Workload> {
     let mut all = vec![prefix_sums_i32(n), prefix_sums_f32(n)];
-    // Very short rows are folded, and seldom scanned.
+    // Very short rows are folded, but seldom scanned.
     let long = rows.iter().filter(|[_, columns]| *columns >= 64);
     all.extend(long.map(|[rows, columns]| row_prefix_sums(*rows, *columns)));
     all.extend([select(n), filtered_sum(n), mean_and_variance(n)]);
@@ -65,7 +65,7 @@ fn filtered_sum(n: usize) -> Workload {
     })
 }
 
-/// Two folds over one array, which are one pass over memory.
+/// Returns a workload of two folds over one array, which are one pass over memory.
 fn mean_and_variance(n: usize) -> Workload {
     Workload::new("mean and variance f32", n, 4 * n, move |timing| {
         let xs = uniform(n, 0);
@@ -101,7 +101,7 @@ fn bins(n: usize, bits: u32) -> Workload {
     })
 }
 
-/// What a sum is after each element.
+/// Returns the running sums of a slice.
 fn running<T: Copy, S: Copy + Default>(xs: &[T], add: impl Fn(S, T) -> S) -> Vec<S> {
     let mut sum = S::default();
     let after = |x: &T| {

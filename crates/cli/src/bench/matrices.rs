@@ -1,4 +1,4 @@
-//! Workloads that multiply matrices, measured by the operations that they take.
+//! Workloads of matrix products, measured in operations per second.
 
 use super::inputs::uniform;
 use super::reference::{check, check_length};
@@ -6,7 +6,7 @@ use super::workloads::Workload;
 use pumice::prelude::*;
 use pumice_algorithms::Work;
 
-/// All of them, for matrices of these sides.
+/// Returns the workloads for matrices of these sides.
 pub fn workloads(sides: &[usize]) -> Vec<Workload> {
     let square = |side: &usize| {
         [
@@ -24,7 +24,7 @@ pub fn workloads(sides: &[usize]) -> Vec<Workload> {
 
 type Matrices = Acc<Array<Dim3, f32>>;
 
-/// Products that are written with other operations.
+/// Multiplies matrices with other operations than `product`.
 fn pattern(a: Matrices, b: Matrices) -> Matrices {
     let ((_, rows, _), (_, _, columns)) = (a.shape(), b.shape());
     let left = a.replicate((All, All, columns, All));
@@ -32,7 +32,7 @@ fn pattern(a: Matrices, b: Matrices) -> Matrices {
     left.zip_with(right, |x, y| x * y).fold(0.0, |x, y| x + y)
 }
 
-/// So many products of square matrices. Only some elements are checked.
+/// Returns a workload of this many products of square matrices. Only some elements are checked.
 fn product(
     name: String,
     batches: usize,

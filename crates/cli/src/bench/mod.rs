@@ -1,6 +1,6 @@
-//! `pumice bench`: how long workloads take on a device, and what that is in bytes a second; calls of files are in `pum/bench.rs`.
+//! `pumice bench`: times of workloads on a device, and their bytes per second; calls of files are in `pum/bench.rs`.
 //!
-//! Inputs lie on the device and kernels are compiled before anything is timed, and every result is checked against
+//! Inputs are on the device and kernels are compiled before anything is timed, and every result is checked against
 //! plain Rust first. `benches/peers` measures the same workloads by other means: names, inputs and fields are the same
 //! to the letter, and neither may change without the other.
 
@@ -80,7 +80,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         (_, false) => Sizes::cpu(),
     };
     let mut all = workloads::workloads(&sizes, filter.starts_with("expand"));
-    // The programs' sizes are a GPU's.
+    // The sizes of the kernel-language programs suit a GPU.
     all.extend(workloads::programs_in_sizes(quick || device.name().kind() != "cuda"));
     let chosen: Vec<&Workload> = all.iter().filter(|workload| workload.name.contains(filter)).collect();
     if chosen.is_empty() {

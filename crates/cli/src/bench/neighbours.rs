@@ -1,4 +1,4 @@
-//! Workloads that read other elements than their own: arrays one after the other, gathers and stencils.
+//! Workloads that read other elements than their own: concatenations, gathers and stencils.
 
 use super::inputs::{uniform, words};
 use super::reference::check_all;
@@ -6,7 +6,7 @@ use super::workloads::{Workload, matrix};
 use pumice::prelude::*;
 use pumice::{Boundary, concat};
 
-/// All of them, for vectors of this length, matrices of this side and cubes of that.
+/// Returns the workloads for vectors of length `n`, matrices of this side and cubes of side `cube`.
 pub fn workloads(n: usize, side: usize, cube: usize) -> Vec<Workload> {
     vec![
         joined(n, 2),
@@ -27,7 +27,7 @@ fn joined(n: usize, parts: usize) -> Workload {
     })
 }
 
-/// Elements at random indices, with a check of each or with indices that need none.
+/// Returns a workload that gathers elements at random indices, with bounds checks or with indices that need none.
 fn gather(n: usize, checked: bool) -> Workload {
     let name = if checked { "gather f32" } else { "gather f32 unchecked" };
     Workload::new(name, n, 12 * n, move |timing| {
@@ -44,7 +44,7 @@ fn gather(n: usize, checked: bool) -> Workload {
     })
 }
 
-/// The mean of each element and its eight neighbours.
+/// Returns a workload that averages each element and its eight neighbours.
 fn stencil_of_nine(side: usize) -> Workload {
     let n = side * side;
     Workload::new(format!("stencil 3x3 f32 {side}x{side}"), n, 8 * n, move |timing| {
@@ -72,7 +72,7 @@ fn stencil_of_nine(side: usize) -> Workload {
     })
 }
 
-/// The sum of each element of a cube and the six that it has a face in common with.
+/// Returns a workload that adds up each element of a cube and the six with which it shares a face.
 fn stencil_of_seven(side: usize) -> Workload {
     let n = side * side * side;
     Workload::new(format!("stencil 7-point f32 {side}x{side}x{side}"), n, 8 * n, move |timing| {

@@ -12,20 +12,20 @@ const SIDE: i64 = 1080;
 /// Edges that are drawn for each vertex.
 const EDGES: usize = 16;
 
-/// How large the inputs are.
+/// Sizes of the inputs.
 #[derive(Clone, Copy)]
 pub struct NestedSizes {
-    /// Primes are below this.
+    /// Primes below this number are computed.
     pub limit: i64,
-    /// Numbers that are sieved at a time.
+    /// Numbers per round of the sieve.
     pub stretch: i64,
-    /// The number of vertices is two to the power of this.
+    /// Binary logarithm of the number of vertices.
     pub scale: u32,
-    /// About how many faces are drawn.
+    /// Approximate number of faces that are drawn.
     pub faces: usize,
 }
 
-/// All of them.
+/// Returns all workloads.
 pub fn workloads(sizes: NestedSizes) -> Vec<Workload> {
     vec![primes(sizes.limit, sizes.stretch), search(sizes.scale), pictures(sizes.faces)]
 }
@@ -33,7 +33,7 @@ pub fn workloads(sizes: NestedSizes) -> Vec<Workload> {
 fn primes(limit: i64, stretch: i64) -> Workload {
     Workload::new(format!("primes below {limit}"), limit as usize, limit as usize / 2, move |timing| {
         let roots = sieve::plain::primes(limit.isqrt() + 1);
-        // All but 2 are odd.
+        // The program counts odd primes, which excludes 2.
         let expected = sieve::plain::primes(limit).len() as i64 - 1;
         let program = move |primes: Acc<Vector<i64>>, limit: Exp<i64>| {
             sieve::count_odd_primes_by(primes, Exp::from(0), limit, stretch)

@@ -1,4 +1,4 @@
-//! Workloads of which the work is little and what surrounds it is much: planning, launches of small kernels, and rounds of loops.
+//! Workloads with little work and much overhead: planning, launches of small kernels, and rounds of loops.
 
 use super::inputs::uniform;
 use super::reference::check_exactly;
@@ -6,14 +6,14 @@ use super::timing::Timing;
 use super::workloads::Workload;
 use pumice::prelude::*;
 
-/// All of them; loops of so many rounds over each of these numbers of elements.
+/// Returns the workloads; loops have this many rounds over each of these numbers of elements.
 pub fn workloads(rounds: i64, elements: [usize; 2]) -> Vec<Workload> {
     let mut all = vec![planning(), small_kernels()];
     all.extend(elements.map(|n| loop_of_maps(rounds, n)));
     all
 }
 
-/// What the host does before anything is launched, for a program of twenty operations.
+/// Returns a workload of the host's work before the first launch, for a program of twenty operations.
 fn planning() -> Workload {
     Workload::new("planning 20 operations", 20, 0, |timing: &Timing| {
         let xs = Vector::from(uniform(1000, 0).as_slice());
@@ -34,14 +34,14 @@ fn twenty_operations(xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>) -> Acc<Vector<f
 /// Kernels of the chain, and elements that each of them writes.
 const KERNELS: usize = 20;
 const SMALL: usize = 1000;
-/// What a round multiplies with before it adds 1. Neither is rounded away, and numbers stay small.
+/// Factor of a round, which then adds 1. Neither is rounded away, and numbers stay small.
 const FACTOR: f32 = 0.75;
 
-/// A chain of maps, each of which is in memory before the next one begins: it reads elements that other threads have written.
+/// Returns a workload of maps in a chain. Each is in memory before the next one begins, which reads elements that other threads have written.
 fn small_kernels() -> Workload {
     Workload::new(format!("{KERNELS} small kernels"), SMALL, 8 * SMALL * KERNELS, |timing| {
         let xs = uniform(SMALL, 0);
-        // Turned round an even number of times, they are where they were.
+        // Reversed an even number of times, the elements are back in their places.
         let expected: Vec<f32> = xs.iter().map(|x| after(*x, KERNELS as i64)).collect();
         let turned = |xs: Acc<Vector<f32>>| xs.reverse().map(|x| x * FACTOR + 1.0).compute();
         let chain = move |xs: Acc<Vector<f32>>| (0..KERNELS).fold(xs, |xs, _| turned(xs));
@@ -55,15 +55,15 @@ fn small_kernels() -> Workload {
     })
 }
 
-/// A number after so many rounds, to the bit.
+/// Returns a number after this many rounds, to the bit.
 fn after(x: f32, rounds: i64) -> f32 {
     (0..rounds).fold(x, |x, _| x * FACTOR + 1.0)
 }
 
-/// Different numbers in a vector that a loop changes: so few that plain Rust is soon done with them.
+/// Number of distinct values in a vector that a loop changes: few, so that plain Rust is fast.
 const DIFFERENT: usize = 1000;
 
-/// A loop whose rounds are one map, a count, and a test of it.
+/// Returns a workload of a loop whose rounds are one map, a count, and a test of it.
 fn loop_of_maps(rounds: i64, n: usize) -> Workload {
     Workload::new(format!("awhile {rounds} steps {n}"), n, 8 * n * rounds as usize, move |timing| {
         let different = uniform(DIFFERENT.min(n), 0);

@@ -9,20 +9,20 @@ use pumice_algorithms::Work;
 use pumice_algorithms::whole::bodies::{self, Body};
 use pumice_algorithms::whole::{nbody, poisson};
 
-/// How large the inputs are.
+/// Sizes of the inputs.
 #[derive(Clone, Copy)]
 pub struct ProgramSizes {
-    /// Points that are clustered.
+    /// Points of k-means.
     pub points: usize,
-    /// Bodies.
+    /// Bodies of the n-body simulation.
     pub bodies: usize,
-    /// Pages, a power of two.
+    /// Pages of PageRank, a power of two.
     pub pages: usize,
     /// The side of the grid of conjugate gradients, and the number of their rounds.
     pub grid: (usize, i64),
 }
 
-/// All of them; statistics of a vector of this length.
+/// Returns the workloads; the statistics are of a vector of this length.
 pub fn workloads(vector: usize, sizes: ProgramSizes) -> Vec<Workload> {
     let ProgramSizes { points, bodies, pages, grid: (side, rounds) } = sizes;
     vec![
@@ -45,7 +45,7 @@ fn bin_of(x: f32) -> usize {
     (x * BINS as f32) as usize
 }
 
-/// Five results of one program.
+/// Returns a workload with five results of one program.
 fn statistics(n: usize) -> Workload {
     Workload::new("statistics f32", n, 4 * n, move |timing| {
         let xs = uniform(n, 0);
@@ -78,10 +78,10 @@ fn statistics(n: usize) -> Workload {
 const COORDINATES: usize = 16;
 const CENTRES: usize = 32;
 
-/// Each centre moves to the middle of the points that are nearest to it.
+/// Moves each centre to the mean of the points that are nearest to it.
 fn moved_centres(points: Acc<Matrix<f32>>, centres: Acc<Matrix<f32>>) -> Acc<Matrix<f32>> {
     let (count, clusters) = (points.shape().0, centres.shape().0);
-    // A thread goes through the centres with a point that it has loaded once.
+    // A thread loads its point once and goes through all centres.
     let nearest = |i: Exp<i64>| {
         let point: Vec<Exp<f32>> = (0..COORDINATES).map(|d| points.at((i, d))).collect();
         let (_, _, label) = while_(
@@ -121,7 +121,7 @@ fn k_means(n: usize) -> Workload {
                 *sum = (sum.0 + f64::from(*x), sum.1 + 1);
             }
         }
-        // Each is the nearest one of itself, so none is without points.
+        // Each centre is the nearest one to itself, so none is without points.
         let expected = |i: usize| sums[i].0 / f64::from(sums[i].1);
         let arguments = (matrix(n, COORDINATES, &points)?, matrix(CENTRES, COORDINATES, centres)?);
         timing.median(moved_centres, arguments, |found| {
@@ -130,12 +130,12 @@ fn k_means(n: usize) -> Workload {
     })
 }
 
-/// The length of a step in time.
+/// Time step of the simulation.
 const STEP: f32 = 0.01;
-/// Operations on floats for a pair of bodies, as they are usually counted.
+/// Floating-point operations per pair of bodies, as they are usually counted.
 const OPERATIONS_OF_PAIR: usize = 20;
 
-/// Bodies that do not move, before the first step and after it.
+/// Returns bodies at rest, before the first step and after it.
 fn still_bodies(n: usize) -> [Vec<nbody::Body>; 2] {
     let (places, masses) = (uniform(3 * n, 0), uniform(n, 1));
     let body = |i: usize| {
@@ -147,7 +147,7 @@ fn still_bodies(n: usize) -> [Vec<nbody::Body>; 2] {
     [bodies, expected]
 }
 
-/// Compares the numbers of bodies, where they are and how fast, with what is expected.
+/// Compares the positions and velocities of bodies with the expected ones.
 fn check_bodies(found: &[[f32; 6]], expected: &[nbody::Body]) -> Result<(), String> {
     check_length(found, expected.len())?;
     found.iter().zip(expected).enumerate().try_for_each(|(i, (found, expected))| {
@@ -158,7 +158,7 @@ fn check_bodies(found: &[[f32; 6]], expected: &[nbody::Body]) -> Result<(), Stri
     })
 }
 
-/// A step of bodies that are tuples.
+/// Returns a workload of one step of bodies that are tuples.
 fn n_body(n: usize) -> Workload {
     let work = Work::Operations(OPERATIONS_OF_PAIR * n * n);
     Workload::of_work(format!("n-body {n}"), n, work, move |timing| {
@@ -171,7 +171,7 @@ fn n_body(n: usize) -> Workload {
     .with_fast_math()
 }
 
-/// The same of bodies that are structs, which must cost nothing.
+/// Returns the same workload of bodies that are structs, which must cost nothing.
 fn n_body_of_structs(n: usize) -> Workload {
     let work = Work::Operations(OPERATIONS_OF_PAIR * n * n);
     Workload::of_work(format!("n-body of structs {n}"), n, work, move |timing| {
@@ -184,12 +184,12 @@ fn n_body_of_structs(n: usize) -> Workload {
     })
 }
 
-/// Links for each page.
+/// Links per page.
 const LINKS: usize = 16;
-/// How often a link is followed.
+/// Damping factor: the probability that a link is followed.
 const DAMPING: f32 = 0.85;
 
-/// The pages with a link to each page, and how many links each page has.
+/// The pages that link to each page, in compressed rows, and the number of links of each page.
 struct Web {
     offsets: Vec<i64>,
     sources: Vec<i32>,
@@ -197,13 +197,13 @@ struct Web {
 }
 
 impl Web {
-    /// A number of pages that is a power of two. Many links go to few pages, and every eighth page has none to others.
+    /// Makes a web with this many pages, a power of two. Many links go to few pages, and every eighth page has none to others.
     fn new(pages: usize) -> Web {
         let page = |link: u32, stream: u32| hash(link, stream) as usize % pages;
         let count = LINKS * pages;
         let ends = (0..count as u32).map(|link| {
             let source = page(link, 0);
-            // Numbers with few bits come often.
+            // Numbers with few set bits are frequent.
             (source + usize::from(source % 8 == 0), page(link, 1) & page(link, 2))
         });
         let (mut offsets, mut links) = (vec![0i64; pages + 1], vec![0u32; pages]);
@@ -220,7 +220,7 @@ impl Web {
         Web { offsets, sources, links }
     }
 
-    /// What one round makes of ranks, and how much they change all together.
+    /// Returns the ranks after one round, and the sum of their changes.
     fn round(&self, ranks: &[f32]) -> (Vec<f64>, f64) {
         let (damping, equal) = (f64::from(DAMPING), 1.0 / ranks.len() as f64);
         let lost: f64 =
@@ -239,7 +239,7 @@ impl Web {
     }
 }
 
-/// One round, and how much ranks change all together: what a loop would decide by.
+/// Computes one round, and the sum of the changes of ranks, which would end a loop.
 fn ranked(
     offsets: Acc<Vector<i64>>,
     sources: Acc<Vector<i32>>,
@@ -260,7 +260,7 @@ fn ranked(
 
 fn page_rank(pages: usize) -> Workload {
     let links = LINKS * pages;
-    // Sources of links, where they begin, links of each page, and ranks, read and written.
+    // Sources of links, row offsets, links of each page, and ranks, read and written.
     let bytes = 4 * links + 8 * (pages + 1) + 12 * pages;
     Workload::new(format!("PageRank {pages} {links}"), links, bytes, move |timing| {
         let web = Web::new(pages);
@@ -276,7 +276,7 @@ fn page_rank(pages: usize) -> Workload {
         timing.median_of_results(ranked, arguments, |(found, found_change)| {
             let found = found.to_vec().map_err(told)?;
             check_length(&found, pages)?;
-            // Ranks are far below 1, so that they are compared as parts of their mean.
+            // Ranks are far below 1, so they are compared as multiples of their mean.
             let scaled = |rank: f64| rank * pages as f64;
             found.iter().zip(&expected).enumerate().try_for_each(|(i, (found, expected))| {
                 let found = scaled(f64::from(*found)) as f32;
@@ -287,8 +287,8 @@ fn page_rank(pages: usize) -> Workload {
     })
 }
 
-/// What a round of conjugate gradients moves for each point at least: it reads the direction for its image and the first inner product;
-/// solution, direction and residual, of which two are written; and residual and direction once more, of which one is.
+/// Least memory traffic of a round of conjugate gradients per point: reads the direction for its image and the first inner product;
+/// solution, direction and residual, of which two are written; and residual and direction once more, of which one is written.
 const BYTES_OF_ROUND: usize = 8 * (1 + 5 + 3);
 
 fn conjugate_gradients(side: usize, rounds: i64) -> Workload {
@@ -302,7 +302,7 @@ fn conjugate_gradients(side: usize, rounds: i64) -> Workload {
             check_length(&found, n)?;
             let largest = expected.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
             let farthest = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-            // Negated, so that a NaN is wrong too.
+            // Written so that a NaN is an error too.
             match farthest <= 1e-6 * (1.0 + largest) {
                 true => Ok(()),
                 false => Err(format!("the solution is off by {farthest}, of at most {largest}")),

@@ -1,9 +1,9 @@
-//! What results must be: plain Rust in double precision, one element at a time, with no cleverness.
+//! Expected results: plain Rust in double precision, one element at a time, with no cleverness.
 
 use pumice_testing::programs::{COEFFICIENTS, RISK_FREE, VOLATILITY};
 
-/// An error if there are not `n` elements, or one that names the first which is too far from what is expected: further
-/// than `tolerance` times one more than that.
+/// Returns an error if there are not `n` elements, or one that names the first element which differs from the expected value
+/// by more than `tolerance` times one plus the magnitude of that value.
 pub fn check_all(
     found: &[f32],
     n: usize,
@@ -17,7 +17,7 @@ pub fn check_all(
         .try_for_each(|(i, found)| check(&format!("element {i}"), *found, tolerance, expected(i)))
 }
 
-/// An error that names the first element which is not as expected, if one is not.
+/// Returns an error that names the first element which is not as expected, if there is one.
 pub fn check_exactly<T: PartialEq + std::fmt::Debug>(found: &[T], expected: &[T]) -> Result<(), String> {
     check_length(found, expected.len())?;
     match found.iter().zip(expected).position(|(found, expected)| found != expected) {
@@ -26,19 +26,19 @@ pub fn check_exactly<T: PartialEq + std::fmt::Debug>(found: &[T], expected: &[T]
     }
 }
 
-/// An error if there are not `n` elements.
+/// Returns an error if there are not `n` elements.
 pub fn check_length<T>(found: &[T], n: usize) -> Result<(), String> {
     if found.len() == n { Ok(()) } else { Err(format!("{} elements came, expected {n}", found.len())) }
 }
 
-/// An error if a number is too far from what is expected.
+/// Returns an error if a number is too far from the expected one.
 pub fn check(what: &str, found: f32, tolerance: f64, expected: f64) -> Result<(), String> {
-    // A NaN is not within anything.
+    // A NaN compares false, so it is an error.
     let is_close = (f64::from(found) - expected).abs() <= tolerance * (1.0 + expected.abs());
     if is_close { Ok(()) } else { Err(format!("{what} is {found}, expected {expected}")) }
 }
 
-/// The prices of a call and a put for numbers in [0, 1), which are scaled as the programs scale them.
+/// Returns the prices of a call and a put for numbers in [0, 1), which are scaled as the programs scale them.
 pub fn black_scholes(x: f32, y: f32, z: f32) -> (f64, f64) {
     let (price, strike) = (f64::from(x) * 25.0 + 5.0, f64::from(y) * 99.0 + 1.0);
     let years = f64::from(z) * 9.75 + 0.25;
@@ -52,7 +52,7 @@ pub fn black_scholes(x: f32, y: f32, z: f32) -> (f64, f64) {
     (call, put)
 }
 
-/// Within 7.5e-8, by Abramowitz and Stegun, 26.2.17.
+/// Approximates the cumulative normal distribution within 7.5e-8, by Abramowitz and Stegun, 26.2.17.
 fn cumulative_normal(d: f64) -> f64 {
     let k = 1.0 / (1.0 + 0.231_641_9 * d.abs());
     let polynomial = COEFFICIENTS.iter().rev().fold(0.0, |sum, c| (sum + f64::from(*c)) * k);
@@ -60,7 +60,7 @@ fn cumulative_normal(d: f64) -> f64 {
     if d > 0.0 { 1.0 - tail } else { tail }
 }
 
-/// The iterations of the point at a row and a column of a picture.
+/// Returns the iterations of the point at a row and a column of a picture.
 pub fn mandelbrot(row: usize, column: usize, side: usize, cap: i32) -> i32 {
     let cx = -2.0 + 3.0 * column as f64 / side as f64;
     let cy = -1.0 + 2.0 * row as f64 / side as f64;

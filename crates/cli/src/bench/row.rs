@@ -4,7 +4,7 @@ use super::workloads::{Measured, Workload};
 use pumice_algorithms::Work;
 use serde_json::{Value, json};
 
-/// What was measured of one workload.
+/// Measurement of one workload.
 pub struct Row {
     workload: String,
     device: &'static str,
@@ -18,7 +18,7 @@ pub const HEADING: &str =
     "workload                       implementation               n    median ms         speed   ";
 
 impl Row {
-    /// A row of a workload.
+    /// Returns the row of a workload.
     pub fn new(
         workload: &Workload,
         device: &'static str,
@@ -28,7 +28,7 @@ impl Row {
         Row { workload: workload.name.clone(), device, implementation, n: workload.n, measured }
     }
 
-    /// The row for people.
+    /// Returns the row as a line of the table.
     pub fn line(&self) -> String {
         let speed = match self.measured.work {
             Work::Bytes(bytes) => format!("{:.2} GB/s   ", self.billions_per_s(bytes)),
@@ -39,7 +39,7 @@ impl Row {
         format!("{workload:<30} {implementation:<18} {n:>11} {:>12.4} {speed:>16}", measured.median_ms)
     }
 
-    /// So much in the median time, in 10⁹ a second.
+    /// Returns a count per median time, in 10⁹ per second.
     fn billions_per_s(&self, count: usize) -> f64 {
         count as f64 / self.measured.median_ms / 1e6
     }
@@ -67,7 +67,7 @@ impl Row {
     }
 }
 
-/// A JSON array of rows, one a line.
+/// Writes rows as a JSON array, one per line.
 pub fn to_json(rows: &[Row]) -> String {
     let lines: Vec<String> = rows.iter().map(|row| format!("  {}", row.to_json())).collect();
     if lines.is_empty() { "[]\n".to_string() } else { format!("[\n{}\n]\n", lines.join(",\n")) }

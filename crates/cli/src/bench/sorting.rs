@@ -5,12 +5,12 @@ use super::reference::check_length;
 use super::workloads::Workload;
 use pumice::prelude::*;
 
-/// All of them, for vectors of this length.
+/// Returns the workloads for vectors of this length.
 pub fn workloads(n: usize) -> Vec<Workload> {
     vec![sort_integers(n), sort_floats(n), sort_pairs(n), sort_by_comparison(n), largest(n)]
 }
 
-/// An error unless two vectors are the same.
+/// Returns an error unless two vectors are equal.
 fn check_same<T: PartialEq + std::fmt::Debug>(found: &[T], expected: &[T]) -> Result<(), String> {
     check_length(found, expected.len())?;
     match found.iter().zip(expected).position(|(found, expected)| found != expected) {

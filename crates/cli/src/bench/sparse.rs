@@ -8,7 +8,7 @@ use pumice::prelude::*;
 use pumice::{Segments, comp, count};
 use pumice_algorithms::Work;
 
-/// All of them, for matrices of so many rows, so many elements of rows of their own, and numbers below a limit.
+/// Returns the workloads for matrices of this many rows, ragged arrays of this many elements, and numbers below a limit.
 pub fn workloads(rows: usize, elements: usize, limit: i64) -> Vec<Workload> {
     let kinds = [Kind::Band, Kind::PowerLaw, Kind::Skewed];
     let mut all: Vec<Workload> = kinds.into_iter().map(|kind| by_segments(kind, rows)).collect();
@@ -18,19 +18,19 @@ pub fn workloads(rows: usize, elements: usize, limit: i64) -> Vec<Workload> {
     all
 }
 
-/// How long the rows of a matrix are.
+/// Distribution of the lengths of a matrix's rows.
 #[derive(Clone, Copy)]
 enum Kind {
-    /// All 32, beside the diagonal.
+    /// All have 32 elements, beside the diagonal.
     Band,
     /// Few long ones and many short ones.
     PowerLaw,
-    /// 8, and every thousandth 16384.
+    /// 8 elements, and 16384 in every thousandth row.
     Skewed,
 }
 
 impl Kind {
-    /// The length of a row, for a random number.
+    /// Returns the length of a row, for a random number.
     fn length(self, row: usize, random: u32) -> usize {
         match self {
             Kind::Band => 32,
@@ -49,7 +49,7 @@ impl Kind {
     }
 }
 
-/// A matrix in compressed rows.
+/// A matrix in compressed sparse rows (CSR).
 struct Sparse {
     offsets: Vec<i64>,
     columns: Vec<i32>,
@@ -75,7 +75,7 @@ impl Sparse {
         Sparse { offsets, columns, values }
     }
 
-    /// A time of a product with a vector, with the bytes that it must move.
+    /// Returns the measurement of a product with a vector, with the bytes that it must move.
     fn measured(&self, median_ms: f64) -> Measured {
         let bytes = 8 * self.values.len() + 16 * self.offsets.len();
         Measured { median_ms, work: Work::Bytes(bytes) }
@@ -134,7 +134,7 @@ fn by_comprehension(kind: Kind, rows: usize) -> Workload {
     })
 }
 
-/// Folds, scans and sorts rows of this kind that have so many elements together.
+/// Returns workloads that fold, scan and sort rows of this kind, with this many elements together.
 fn of_rows(kind: Kind, elements: usize) -> [Workload; 3] {
     let fold: Rows = |xs, offsets| AccRagged::new(xs, offsets).sum();
     let scan: Rows = |xs, offsets| AccRagged::new(xs, offsets).scan(|a, b| a + b).flatten();
@@ -152,7 +152,7 @@ fn of_rows(kind: Kind, elements: usize) -> [Workload; 3] {
     ]
 }
 
-/// A program of rows, by their elements and where each begins.
+/// A program over ragged rows, given by their elements and offsets.
 type Rows = fn(Acc<Vector<i32>>, Acc<Vector<i64>>) -> Acc<Vector<i32>>;
 
 fn rows(

@@ -1,5 +1,5 @@
-//! Workloads of data that comes from the host and goes back to it, chunk after chunk: prices of options by `map_stream`, and beside it
-//! what copying the same bytes takes alone, in each direction.
+//! Workloads of data that streams from the host and back to it, chunk after chunk: prices of options by `map_stream`, and for comparison
+//! copies of the same bytes alone, in each direction.
 
 use super::inputs::uniform;
 use super::reference::{self, check, check_length};
@@ -10,11 +10,11 @@ use pumice::layers::runtime::{Device, DeviceMemory};
 use pumice::prelude::*;
 use pumice_testing::programs;
 
-/// Vectors of a chunk that are brought to the device, and that are brought back.
+/// Vectors per chunk that are copied to the device, and back to the host.
 const TO_DEVICE: usize = 3;
 const TO_HOST: usize = 2;
 
-/// All of them, for so many chunks of so many options.
+/// Returns the workloads for this many chunks of this many options.
 pub fn workloads(chunks: usize, options: usize) -> Vec<Workload> {
     let copies = |way: &str, vectors: usize, copy: Copy| {
         let (name, n) = (format!("stream {way} {chunks}x{options}"), chunks * options);
@@ -34,13 +34,13 @@ pub fn workloads(chunks: usize, options: usize) -> Vec<Workload> {
 
 type Copy = fn(&dyn Device, &DeviceMemory, &mut [u8]) -> pumice::Result<()>;
 
-/// Copies all vectors of all chunks between the host and the device, whose memory is used again for each chunk. On the host every vector is
-/// in memory of its own, as those of the stream are: what was copied just before would be found in a cache.
+/// Copies all vectors of all chunks between the host and the device, which uses the same memory for each chunk. On the host every vector
+/// has memory of its own, as those of the stream have: a vector that was copied just before would be in a cache.
 fn copied(timing: &Timing, vectors: usize, chunks: usize, bytes: usize, copy: Copy) -> Result<f64, String> {
     let device = timing.compiler().device();
     let memory = || device.allocate(bytes);
     let memories = (0..vectors).map(|_| memory()).collect::<pumice::Result<Vec<_>>>().map_err(told)?;
-    // Whatever is copied from or to has been written, so that nobody counts the time of first touching it.
+    // All memory has been written before, so that page faults on the first access are not timed.
     let mut host: Vec<_> = (0..chunks * vectors).map(|_| touched(bytes)).collect();
     let mut run = || -> pumice::Result<()> {
         for (host, memory) in host.iter_mut().zip(memories.iter().cycle()) {
@@ -51,7 +51,7 @@ fn copied(timing: &Timing, vectors: usize, chunks: usize, bytes: usize, copy: Co
     timing.median_of_few(|| device.synchronize().map_err(told), |()| run().map_err(told))
 }
 
-/// Memory of the host in large pages, as arrays are.
+/// Allocates host memory in large pages, as arrays are.
 fn touched(bytes: usize) -> Vec<u8> {
     let mut memory = Vec::with_capacity(bytes);
     prefer_large_pages(memory.as_mut_ptr(), bytes);
@@ -63,7 +63,7 @@ fn told(error: impl ToString) -> String {
     error.to_string()
 }
 
-/// Chunks whose contents differ: each takes the same vectors in another order.
+/// Number of chunks with different contents: each takes the same vectors in another order.
 const DIFFERENT: usize = 3;
 
 fn black_scholes(chunks: usize, options: usize) -> Workload {

@@ -6,18 +6,18 @@ use super::workloads::Workload;
 use pumice::prelude::*;
 use pumice_algorithms::irregular::tpch::{self, plain::DAYS, plain::Tables};
 
-/// How large the tables are.
+/// Sizes of the tables.
 #[derive(Clone, Copy)]
 pub struct TableSizes {
     /// Rows that are grouped or joined.
     pub rows: usize,
-    /// Keys of few large groups, and of many small ones; as many rows as the latter has the table that is joined with.
+    /// Numbers of keys: for few large groups, and for many small ones. The second is also the number of rows of the table that is joined.
     pub keys: [usize; 2],
     /// Customers of the query's tables.
     pub customers: usize,
 }
 
-/// All of them.
+/// Returns all workloads.
 pub fn workloads(sizes: TableSizes) -> Vec<Workload> {
     let TableSizes { rows, keys: [few, many], customers } = sizes;
     let mut all = vec![group_sums(rows, few), group_sums(rows, many)];
@@ -26,13 +26,13 @@ pub fn workloads(sizes: TableSizes) -> Vec<Workload> {
     all
 }
 
-/// Rows of a key and a number.
+/// Returns rows of a key and a number.
 fn rows(n: usize, keys: usize) -> Vec<(i64, i64)> {
     let row = |i: u32| ((hash(i, 3) as usize % keys) as i64, i64::from(hash(i, 4) >> 20));
     (0..n as u32).map(row).collect()
 }
 
-/// What is combined of the numbers of each key that there is.
+/// Combines the numbers of each key that occurs, in the order of keys.
 fn by_key<T: Copy>(
     rows: &[(i64, i64)],
     keys: usize,
@@ -68,11 +68,11 @@ fn group_extremes(n: usize, keys: usize) -> Workload {
     })
 }
 
-/// Every row with the one of a table that has its key, and half of the keys are there.
+/// Returns a workload that joins every row with the row of a table that has its key; half of the keys are there.
 fn join(n: usize, keys: usize) -> Workload {
     Workload::new(format!("join i64 {keys}"), n, 24 * n, move |timing| {
         let rows = rows(n, 2 * keys);
-        // Every even key once, in no order: the factor is a prime.
+        // Every even key once, in scattered order: the factor is a prime.
         let table: Vec<(i64, i64)> =
             (0..keys as i64).map(|i| (i * 2 * 7919 % (2 * keys as i64), i)).collect();
         let mut place = vec![None; 2 * keys];

@@ -1,16 +1,16 @@
-//! How a program is timed: checked, warmed up, and run often enough for a median to mean something.
+//! Timing of programs: checks the result, warms up, and runs often enough for a stable median.
 
 use super::workloads::Measured;
 use pumice::{Acc, Arguments, Array, Compiler, Elt, Function, ProgramResult, Shape};
 use pumice_algorithms::Program;
 use std::time::Instant;
 
-/// As many runs as fit into this many milliseconds, between the fewest and the most.
+/// Time budget of a measurement in milliseconds, and the fewest and most runs.
 const BUDGET_MS: f64 = 1000.0;
 const FEWEST_RUNS: usize = 7;
 const MOST_RUNS: usize = 101;
 const WARM_UP_RUNS: usize = 3;
-/// Runs of what takes seconds.
+/// Number of runs of programs that take seconds.
 const FEW_RUNS: usize = 3;
 
 /// Times programs with one compiler.
@@ -21,17 +21,17 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Times what this compiler compiles; quickly means the fewest runs.
+    /// Times programs of this compiler; `quick` means the fewest runs.
     pub fn new(compiler: Compiler, quick: bool) -> Timing {
         Timing { compiler, quick }
     }
 
-    /// The same with another choice of the compiler's.
+    /// Returns a timing with other options of the compiler.
     pub fn with(&self, choose: impl FnOnce(Compiler) -> Compiler) -> Timing {
         Timing { compiler: choose(self.compiler.clone()), quick: self.quick }
     }
 
-    /// The median time of a program in milliseconds, after its result has been checked.
+    /// Returns the median time of a program in milliseconds, after checking its result.
     pub fn median<P, D: Shape, T: Elt>(
         &self,
         program: impl Function<P, Result = Acc<Array<D, T>>>,
@@ -42,7 +42,7 @@ impl Timing {
         self.median_of_results(program, arguments, check)
     }
 
-    /// As [`Timing::median`], for a program with any results. Of one that runs a loop or a branch it is the host's clock around a whole
+    /// Like [`Timing::median`], for a program with any results. The time of a program with a loop or a branch is the host's for a whole
     /// run, up to the end of the device's work.
     pub fn median_of_results<P, R: ProgramResult>(
         &self,
@@ -60,18 +60,18 @@ impl Timing {
         self.repeat(|| program.time(arguments.clone(), 1).map(median)).map_err(told)
     }
 
-    /// Whether the fewest runs will do.
+    /// Returns whether the fewest runs are enough.
     pub fn is_quick(&self) -> bool {
         self.quick
     }
 
-    /// What programs are compiled with.
+    /// Returns the compiler of timed programs.
     pub fn compiler(&self) -> &Compiler {
         &self.compiler
     }
 
-    /// The median of a few runs of what takes seconds, in milliseconds by the host's clock. Each run is prepared first, which does
-    /// not count.
+    /// Returns the median of a few runs that take seconds, in milliseconds by the host's clock. Each run is prepared first, which is
+    /// not timed.
     pub fn median_of_few<T>(
         &self,
         mut prepare: impl FnMut() -> Result<T, String>,
@@ -83,12 +83,12 @@ impl Timing {
             run(prepared)?;
             Ok(start.elapsed().as_secs_f64() * 1e3)
         };
-        // The first one warms up.
+        // The first run warms up.
         once()?;
         (0..FEW_RUNS).map(|_| once()).collect::<Result<Vec<f64>, String>>().map(median)
     }
 
-    /// The median time that the host takes to describe, check and plan a program, in milliseconds.
+    /// Returns the median time that the host takes to describe, check and plan a program, in milliseconds.
     pub fn planning<P, F: Function<P> + Copy>(
         &self,
         program: F,
@@ -115,12 +115,12 @@ impl Timing {
         Ok(Measured { median_ms, work: prepared.work() })
     }
 
-    /// The median of as many runs as make sense, of what measures one.
+    /// Returns the median time of as many runs as fit the budget; `once` measures one run.
     pub fn repeat(&self, once: impl FnMut() -> pumice::Result<f64>) -> pumice::Result<f64> {
         Ok(self.spread(once)?.median)
     }
 
-    /// As [`Timing::repeat`], with how far the times of runs are apart.
+    /// Like [`Timing::repeat`], with the spread of the times.
     pub fn spread(&self, mut once: impl FnMut() -> pumice::Result<f64>) -> pumice::Result<Spread> {
         let mut times = |runs: usize| (0..runs).map(|_| once()).collect::<pumice::Result<Vec<f64>>>();
         let warm = median(times(WARM_UP_RUNS)?);
@@ -128,16 +128,16 @@ impl Timing {
     }
 }
 
-/// The times of some runs, in milliseconds.
+/// Distribution of the times of some runs, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
-    /// How many.
+    /// Number of runs.
     pub runs: usize,
-    /// The middle one.
+    /// Median time.
     pub median: f64,
-    /// A quarter of the runs took no longer than this.
+    /// Lower quartile.
     pub low: f64,
-    /// A quarter took at least this long.
+    /// Upper quartile.
     pub high: f64,
 }
 
@@ -154,11 +154,11 @@ impl Spread {
 }
 
 fn runs_for(once_ms: f64) -> usize {
-    // A float beyond the range becomes the nearest number in it.
+    // The cast saturates.
     ((BUDGET_MS / once_ms.max(1e-3)) as usize).clamp(FEWEST_RUNS, MOST_RUNS)
 }
 
-/// The middle one; nothing has none.
+/// Returns the middle element; NaN if there is none.
 pub fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     times.get(times.len() / 2).copied().unwrap_or(f64::NAN)

@@ -1,4 +1,4 @@
-//! The workloads: programs, inputs, and what must come out.
+//! The workloads: programs, inputs, and expected results.
 
 use super::expansions;
 use super::fcl;
@@ -21,25 +21,25 @@ use pumice::prelude::*;
 use pumice_algorithms::{Program, Work};
 use pumice_testing::programs;
 
-/// Something that is measured.
+/// A program that is measured.
 pub struct Workload {
-    /// What it is called, here and by its peers.
+    /// Its name, here and in `benches/peers`.
     pub name: String,
-    /// Elements of the input, or of the picture.
+    /// Elements of the input, or pixels of the picture.
     pub n: usize,
-    /// With which settings of fast math it is measured.
+    /// Settings of fast math with which it is measured.
     pub fast_math: &'static [bool],
-    /// Who does it, where there are several.
+    /// The implementation, if there are several of ours.
     pub implementation: Option<&'static str>,
     measure: Box<Measure>,
 }
 
-/// What was found out about a workload.
+/// Measurement of a workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
     /// The median time in milliseconds.
     pub median_ms: f64,
-    /// What must be done at least.
+    /// Least work of the workload.
     pub work: Work,
 }
 
@@ -56,7 +56,7 @@ impl Workload {
         Workload::of_work(name, n, Work::Bytes(fewest_bytes), median)
     }
 
-    /// A workload whose speed is measured by this work.
+    /// Returns a workload whose speed is measured by this work.
     pub(super) fn of_work(
         name: impl Into<String>,
         n: usize,
@@ -68,7 +68,7 @@ impl Workload {
         })
     }
 
-    /// A workload of which the inputs say how much work it is.
+    /// Returns a workload whose amount of work depends on its inputs.
     pub(super) fn measured(
         name: impl Into<String>,
         n: usize,
@@ -78,12 +78,12 @@ impl Workload {
         Workload { name: name.into(), n, fast_math: &[false], implementation: None, measure }
     }
 
-    /// The same by another one of ours.
+    /// Returns the workload as one by another implementation of ours.
     pub(super) fn by(self, implementation: &'static str) -> Workload {
         Workload { implementation: Some(implementation), ..self }
     }
 
-    /// The same with and without fast math, for what computes more than it loads.
+    /// Returns the workload with and without fast math, for programs that compute more than they load.
     pub(super) fn with_fast_math(self) -> Workload {
         Workload { fast_math: &[false, true], ..self }
     }
@@ -94,7 +94,7 @@ impl Workload {
     }
 }
 
-/// How large the inputs are.
+/// Sizes of the inputs.
 pub struct Sizes {
     vector: usize,
     options: usize,
@@ -108,18 +108,18 @@ pub struct Sizes {
     triples: i64,
     nested: NestedSizes,
     tables: TableSizes,
-    /// Rounds of loops, and elements that they change.
+    /// Rounds of loops, and the numbers of elements that they change.
     rounds: i64,
     looped: [usize; 2],
     programs: ProgramSizes,
     /// Chunks of a stream, of `options` each.
     chunks: usize,
-    /// The side of a matrix that is taken apart in tiles.
+    /// The side of a matrix that is decomposed in tiles.
     tiled: usize,
 }
 
 impl Sizes {
-    /// For a CPU: larger than its caches.
+    /// Returns sizes for a CPU: larger than its caches.
     pub fn cpu() -> Sizes {
         Sizes {
             vector: 1 << 24,
@@ -132,7 +132,7 @@ impl Sizes {
             sources: &[200_000],
             sparse_rows: 1 << 17,
             triples: 1000,
-            // The flags of so many odd numbers are in a processor's nearest cache.
+            // The flags of this many odd numbers fit into a processor's first-level cache.
             nested: NestedSizes { limit: 100_000_000, stretch: 1 << 16, scale: 20, faces: 100_000 },
             tables: TableSizes { rows: 10_000_000, keys: [1000, 1_000_000], customers: 150_000 },
             rounds: 1000,
@@ -143,7 +143,7 @@ impl Sizes {
         }
     }
 
-    /// For a GPU: larger than its caches, and rows from very short to very long.
+    /// Returns sizes for a GPU: larger than its caches, and rows from very short to very long.
     pub fn gpu() -> Sizes {
         const ROWS: [[usize; 2]; 5] =
             [[1 << 24, 4], [1 << 20, 64], [1 << 16, 1024], [8192, 8192], [64, 1 << 20]];
@@ -168,7 +168,7 @@ impl Sizes {
         }
     }
 
-    /// To see that everything works.
+    /// Returns small sizes, to see that everything works.
     pub fn quick() -> Sizes {
         Sizes {
             vector: 1 << 16,
@@ -192,7 +192,7 @@ impl Sizes {
     }
 }
 
-/// The kernel-language programs, in the sizes that they are measured in.
+/// Returns the kernel-language programs, in the sizes that they are measured in.
 pub fn programs_in_sizes(quick: bool) -> Vec<Workload> {
     let sizes = |program: &Program| if quick { vec![program.small] } else { program.large.to_vec() };
     let workload = |(program, size): (Program, usize)| {
@@ -210,7 +210,7 @@ const SORTED: usize = 1 << 24;
 const CAP: i32 = 64;
 const SAXPY_FACTOR: f32 = 2.5;
 
-/// All workloads; expansions by every division, or by the one that is chosen.
+/// Returns all workloads; expansions by every division, or by the default one.
 pub fn workloads(sizes: &Sizes, every_division: bool) -> Vec<Workload> {
     let mut all = vec![copy(sizes.vector), saxpy(sizes.vector), dot(sizes.vector), sum(sizes.vector)];
     all.extend(sums_of_small_numbers(sizes.vector));
@@ -272,7 +272,7 @@ fn sum(n: usize) -> Workload {
     })
 }
 
-/// As many bytes as so many `f32` have, added as larger numbers.
+/// Returns workloads that add up as many bytes as `n` `f32` have, as `u8` and as `f16`, in a wider type.
 fn sums_of_small_numbers(n: usize) -> [Workload; 2] {
     let bytes = Workload::new("sum u8", 4 * n, 4 * n, move |timing| {
         let xs: Vec<u8> = (0..4 * n as u32).map(|i| (i.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
@@ -284,7 +284,7 @@ fn sums_of_small_numbers(n: usize) -> [Workload; 2] {
         })
     });
     let halves = Workload::new("sum f16", 2 * n, 4 * n, move |timing| {
-        // Whole numbers, which are exact.
+        // Small whole numbers, which `f16` represents exactly.
         let xs: Vec<f16> = (0..2 * n as u32).map(|i| f16::from_f32((i % 8) as f32)).collect();
         let expected: f64 = xs.iter().map(|x| f64::from(f32::from(*x))).sum();
         let program = |xs: Acc<Vector<f16>>| xs.sum_as::<f32, _>();
@@ -329,7 +329,7 @@ fn mandelbrot(side: usize) -> Workload {
         let program = |width: Exp<i64>, height: Exp<i64>| programs::mandelbrot(width, height, CAP.into());
         timing.median(program, (extent, extent), |found| {
             check_length(&found, n)?;
-            // A point near the edge of the set answers a difference in the last bit with another count: some may.
+            // Near the edge of the set, a difference in the last bit changes the count, so a few points may differ.
             let is_wrong =
                 |(i, count): &(usize, &i32)| **count != reference::mandelbrot(i / side, i % side, side, CAP);
             let wrong = found.iter().enumerate().filter(is_wrong).count();
@@ -366,7 +366,7 @@ mod tests {
         assert_eq!(workloads(&Sizes::cpu(), false).len(), 84);
     }
 
-    /// `pumice bench` has nothing to say about the simulator's speed, but what it measures must be right there too.
+    /// The simulator's speed means nothing to `pumice bench`, but results must be right there too.
     #[test]
     fn whole_programs_loops_and_streams_are_right_on_the_simulator() -> pumice::Result<()> {
         let sizes = Sizes::quick();

@@ -8,7 +8,7 @@ use pumice_algorithms::irregular::renderer::plain::Mesh;
 use pumice_algorithms::irregular::tpch::plain::{DAYS, Tables};
 use pumice_algorithms::irregular::*;
 
-/// All of them; small ones take little time where kernels are simulated.
+/// Returns all of them; small sizes take little time on the simulator.
 pub fn entries(small: bool) -> Vec<Entry> {
     let of = |small_one: usize, other: usize| if small { small_one } else { other };
     let scale = of(5, 16) as u32;
@@ -73,7 +73,7 @@ fn find_neighbours(count: usize) -> Entry {
         let expected = neighbours::plain::pairs(&points, RADIUS);
         subject.examine(neighbours::pairs, (&points, RADIUS), |found| {
             let mut pairs = found.to_vec().map_err(told)?;
-            // They come in no order.
+            // The program gives them in no particular order.
             pairs.sort_unstable();
             if pairs == expected { Ok(()) } else { Err("other pairs than plain Rust finds".into()) }
         })

@@ -22,11 +22,11 @@ use table::Row;
 
 /// A program at one size.
 pub struct Entry {
-    /// What it is called.
+    /// Its name.
     name: &'static str,
-    /// Its size, for people.
+    /// Its size, as the table shows it.
     size: String,
-    /// Makes inputs, checks the result, and finds out what the subject asks for.
+    /// Makes inputs, checks the result, and determines the facts that the subject asks for.
     examine: Box<dyn Fn(&Subject) -> Found>,
 }
 
@@ -58,7 +58,7 @@ pub struct Arguments {
     quick: bool,
 }
 
-/// Measures the programs, or puts together what was measured before.
+/// Measures the programs, or makes a table of earlier measurements.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let filter = arguments.filter.as_str();
     let mut rows = Vec::new();
@@ -101,7 +101,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     print(&table::markdown(&rows))
 }
 
-/// What a subject finds out about each program; an error if one is wrong.
+/// Examines each program; an error if a result is wrong.
 fn examined(entries: &[Entry], device: &Arc<dyn Device>, subject: &Subject) -> Result<Vec<Row>> {
     let (mut progress, mut rows, mut failed) = (Progress::new(), Vec::new(), Vec::new());
     for (number, entry) in entries.iter().enumerate() {
@@ -115,7 +115,7 @@ fn examined(entries: &[Entry], device: &Arc<dyn Device>, subject: &Subject) -> R
     if failed.is_empty() { Ok(rows) } else { Err(Error::Failed(failed.join("\n"))) }
 }
 
-/// What another process counts of the same programs: a device that counts is in the way of one that is fast.
+/// Counts the launches of the same programs in another process: a counting device would slow down a timed one.
 fn counted(arguments: &Arguments, device: &Arc<dyn Device>) -> Result<Vec<Row>> {
     let failed = |reason: String| Error::Failed(format!("launches cannot be counted: {reason}"));
     let program = std::env::current_exe().map_err(|error| failed(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! What is found out about a program: how long it takes, or what it launches. Whoever has a program does not know which.
+//! The subject of an examination of programs: their time, or their launches. A program's entry is written without knowing which.
 
 use crate::bench::reference::check_exactly;
 use crate::bench::timing::Timing;
@@ -10,37 +10,37 @@ use pumice_testing::Counting;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// What was found out about a program.
+/// Facts about a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Facts {
     /// Bytes of its arguments and results.
     pub least_bytes: u64,
     /// Kernels that a run launches.
     pub launches: Option<u64>,
-    /// Bytes of the arrays that these are given, each array once a launch.
+    /// Bytes of the arrays of these kernels, each array once per launch.
     pub kernel_bytes: Option<u64>,
     /// The median time of a run.
     pub median_ms: Option<f64>,
 }
 
-/// The facts, or what is wrong with the program.
+/// The facts, or the reason why the program is wrong.
 pub type Found = Result<Facts, String>;
 
-/// Runs programs to find out one thing about them.
+/// The facts that programs are run for.
 pub enum Subject {
-    /// How long they take.
+    /// Their time.
     Time(Timing),
-    /// What they launch.
+    /// Their launches.
     Count(Arc<Counting>, Compiler),
 }
 
 impl Subject {
-    /// Finds out how long programs take.
+    /// Times programs.
     pub fn timing(timing: Timing) -> Subject {
         Subject::Time(timing)
     }
 
-    /// Finds out what programs launch on a device, on which nothing has run in this process.
+    /// Counts launches on a device on which nothing has run in this process.
     pub fn counting(device: Arc<dyn Device>) -> Subject {
         let device = Arc::new(Counting::new(device));
         Subject::Count(device.clone(), Compiler::with(device))
@@ -87,19 +87,19 @@ fn bytes_of(data: &Arc<dyn ArrayData>) -> u64 {
     (data.extents().iter().product::<usize>() * element) as u64
 }
 
-/// What went wrong, for people.
+/// Converts an error to its message.
 pub fn told(error: impl ToString) -> String {
     error.to_string()
 }
 
-/// A check that an array has exactly these elements.
+/// Returns a check that an array has exactly these elements.
 pub fn equals<D: Shape, T: Elt + PartialEq + Debug>(
     expected: Vec<T>,
 ) -> impl FnOnce(Array<D, T>) -> Result<(), String> {
     move |found| check_exactly(&found.to_vec().map_err(told)?, &expected)
 }
 
-/// A check that no element of an array is further than a distance from the one that is expected.
+/// Returns a check that every element of an array is within a distance of the expected one.
 pub fn near<D: Shape, T: Elt>(
     expected: Vec<T>,
     most: f64,
@@ -111,7 +111,7 @@ pub fn near<D: Shape, T: Elt>(
             return Err(format!("{} elements came, expected {}", found.len(), expected.len()));
         }
         let distances = found.iter().zip(&expected).map(|(found, expected)| distance(found, expected));
-        // A NaN is not within anything.
+        // A NaN is within no distance.
         match distances.enumerate().find(|(_, distance)| distance.is_nan() || *distance > most) {
             Some((i, distance)) => Err(format!("element {i} is off by {distance}")),
             None => Ok(()),

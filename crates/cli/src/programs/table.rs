@@ -4,7 +4,7 @@ use super::subject::Facts;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// What was found out about a program on a device.
+/// Facts about a program on a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// The program and its size.
@@ -20,7 +20,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// A row of these facts.
+    /// Returns a row of these facts.
     pub fn new(program: &str, size: &str, device: &str, facts: Facts) -> Row {
         let Facts { least_bytes, launches, kernel_bytes, median_ms } = facts;
         let [program, size, device] = [program, size, device].map(str::to_string);
@@ -54,19 +54,19 @@ impl Row {
     }
 }
 
-/// A JSON array of rows, one a line.
+/// Writes rows as a JSON array, one per line.
 pub fn to_json(rows: &[Row]) -> String {
     let lines: Vec<String> = rows.iter().map(|row| format!("  {}", row.to_json())).collect();
     format!("[\n{}\n]\n", lines.join(",\n"))
 }
 
-/// The rows of a JSON array.
+/// Reads rows from a JSON array.
 pub fn from_json(text: &str) -> Result<Vec<Row>, String> {
     let value: Value = serde_json::from_str(text).map_err(|error| format!("no JSON: {error}"))?;
     value.as_array().ok_or("no JSON array of rows")?.iter().map(Row::from_json).collect()
 }
 
-/// A line for each program and size, in the order in which they first come, and three columns for each device.
+/// Writes a Markdown table: a line per program and size, in the order in which they first come, and three columns per device.
 pub fn markdown(rows: &[Row]) -> String {
     let (mut programs, mut devices) = (Vec::new(), Vec::new());
     for row in rows {
@@ -101,7 +101,7 @@ pub fn markdown(rows: &[Row]) -> String {
     text
 }
 
-/// Three digits that mean something.
+/// Formats a number with three significant digits.
 fn number(value: f64) -> String {
     match value {
         value if value < 0.1 => format!("{value:.4}"),

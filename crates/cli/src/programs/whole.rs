@@ -1,4 +1,4 @@
-//! The programs with loops and of regular arrays, with inputs of a size that keeps a device busy, and results by plain Rust.
+//! The programs with loops and those over regular arrays, with inputs of a size that keeps a device busy, and results by plain Rust.
 
 use super::Entry;
 use super::subject::{equals, near, told};
@@ -7,7 +7,7 @@ use pumice_algorithms::irregular::Numbers;
 use pumice_algorithms::whole::monte_carlo::plain::Market;
 use pumice_algorithms::whole::*;
 
-/// All of them; small ones take little time where kernels are simulated.
+/// Returns all of them; small sizes take little time on the simulator.
 pub fn entries(small: bool) -> Vec<Entry> {
     let of = |small_one: usize, other: usize| if small { small_one } else { other };
     vec![
@@ -118,7 +118,7 @@ fn solve_systems(count: usize) -> Entry {
         let expected = lu::plain::decompose_and_solve(&matrices, &right, EQUATIONS);
         let matrices = Array::from_vec([count, EQUATIONS, EQUATIONS], matrices).map_err(told)?;
         let right = Matrix::from_vec([count, EQUATIONS], right).map_err(told)?;
-        // To the bit; infinities and numbers that are none would not be near themselves.
+        // Compared to the bit: infinities and NaNs would not be near themselves.
         let differ = |a: &f64, b: &f64| f64::from(u8::from(a.to_bits() != b.to_bits()));
         subject.examine(lu::decompose_and_solve, (&matrices, &right), near(expected, 0.0, differ))
     })
@@ -140,7 +140,7 @@ fn price_option(paths: usize) -> Entry {
         let arguments = (spot, strike, rate, volatility, years, i64::from(STEPS), paths as i64, 3);
         subject.examine(monte_carlo::asian_call, arguments, |found| {
             let (price, error) = found.to_value().map_err(told)?;
-            // Negated, so that a NaN is wrong too.
+            // Written so that a NaN is an error too.
             match (price - exact).abs() < 4.0 * error {
                 true => Ok(()),
                 false => Err(format!("{price}, give or take {error}, is not {exact}")),
@@ -219,7 +219,7 @@ fn place_queens(n: usize) -> Entry {
     })
 }
 
-/// Numbers of 64 bits, and the same in order.
+/// Returns 64-bit numbers, and the same numbers sorted.
 fn numbers(count: usize) -> [Vec<i64>; 2] {
     let mut numbers = Numbers::new(1);
     let values: Vec<i64> = (0..count).map(|_| numbers.bits() as i64).collect();

@@ -1,4 +1,4 @@
-//! `pumice bench FILE.pum`: how long functions of a file take, and what that is in bytes a second. What is timed is a call of the command
+//! `pumice bench FILE.pum`: times of functions of a file, and their bytes per second. It times a call of the command
 //! line, or each `-- bench: f arguments` of the file's documentation.
 
 use super::call::{Written, written};
@@ -17,10 +17,10 @@ use serde_json::{Value, json};
 
 /// A call to time.
 struct Bench {
-    /// Where it is written: the line, if it is one of the file.
+    /// Line of the file, if the call is in its documentation.
     line: Option<u32>,
     call: Written,
-    /// As it was typed.
+    /// The call as it was typed.
     shown: String,
     block_size: Option<u32>,
 }
@@ -66,7 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if failed == 0 { Ok(()) } else { Err(Error::Told) }
 }
 
-/// The call that the command line describes.
+/// Returns the call that the command line describes.
 fn on_command_line(
     path: &str,
     source: &str,
@@ -81,7 +81,7 @@ fn on_command_line(
     Ok(Bench { line: None, call, shown, block_size: subject.block_size().or(kept) })
 }
 
-/// The calls to time in a file's documentation whose text contains the filter.
+/// Returns the calls to time in a file's documentation whose text contains the filter.
 fn in_documentation(
     path: &str,
     source: &str,
@@ -116,7 +116,7 @@ fn in_documentation(
 
 const HEADING: &str = "call                                      arguments      results    median ms            quartiles         speed";
 
-/// What was measured of a call.
+/// Measurement of a call.
 struct Row<'a> {
     path: &'a str,
     line: Option<u32>,
@@ -139,7 +139,7 @@ impl Row<'_> {
         )
     }
 
-    /// The bytes of arguments and results in the median time, in 10⁹ a second.
+    /// Returns the bytes of arguments and results per median time, in 10⁹ bytes per second.
     fn speed(&self) -> f64 {
         (self.prepared.argument_bytes + self.prepared.result_bytes) as f64 / self.spread.median / 1e6
     }
@@ -159,7 +159,7 @@ fn megabytes(bytes: usize) -> String {
     format!("{:.3} MB", bytes as f64 / 1e6)
 }
 
-/// A text of at most so many characters.
+/// Shortens a text to at most `most` characters.
 fn shortened(text: &str, most: usize) -> String {
     match text.chars().count() > most {
         true => text.chars().take(most - 1).chain(['…']).collect(),

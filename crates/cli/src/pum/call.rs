@@ -1,5 +1,5 @@
 //! A function of a file with the arguments of a command line, as an array program and its inputs. Arguments that are expressions become part
-//! of the program; arrays of files are given when it runs, with the types that the files have.
+//! of the program; arrays of files are inputs of it, with the types that the files have.
 
 use super::file::{Checks, Wrong, checks, text};
 use super::files::{self, is_file};
@@ -13,51 +13,51 @@ use pumice_lang::program::{EXPRESSION, Expression};
 use pumice_lang::types::{Checked, Scheme, SumDeclaration, Type};
 use std::sync::Arc;
 
-/// The threads of a block, `#BlockSize`, where nobody says otherwise.
+/// Default number of threads of a block, `#BlockSize`.
 pub const BLOCK_SIZE: u32 = 256;
 
-/// A program and what it is run with.
+/// A program and its inputs.
 pub struct Call {
-    /// The program, and the types of what it is given and gives.
+    /// The program, and the types of its parameters and result.
     pub compiled: Compiled,
-    /// What it is given.
+    /// Its inputs.
     pub inputs: Inputs,
     checked: Arc<Checked>,
 }
 
 impl Call {
-    /// A program with what it is run with.
+    /// Returns a call of a program with these inputs.
     pub fn new(compiled: Compiled, inputs: Inputs, checked: Arc<Checked>) -> Call {
         Call { compiled, inputs, checked }
     }
 
-    /// The sums that the program declares.
+    /// Returns the sum types that the program declares.
     pub fn sums(&self) -> &[SumDeclaration] {
         self.checked.sums()
     }
 }
 
-/// An expression over a file with names for what is given when it runs.
+/// An expression over a file, with names for its inputs.
 pub struct Written {
-    /// Where it is written, for messages.
+    /// Its place, for error messages.
     pub name: String,
     /// The expression.
     pub text: String,
-    /// The names, and what is given for each.
+    /// The names, each with its input.
     pub given: Vec<(String, Given)>,
 }
 
-/// What is given for a name.
+/// Input for a name.
 pub enum Given {
     /// An array of a file.
     File(HostData),
     /// The arrays and numbers of a value that was computed before.
     Computed(Vec<Arc<dyn ArrayData>>),
-    /// Nothing: arrays have this many elements along each dimension, all zero, and integers are this number.
+    /// No value: arrays have this many elements along each dimension, all zero, and integers are this number.
     Size(usize),
 }
 
-/// The call that a command line describes. Where a size is given, arguments may be missing.
+/// Returns the call that a command line describes. If a size is given, arguments may be missing.
 pub fn call(subject: &Subject, size: Option<usize>, block_size: Option<u32>) -> Result<Call> {
     let (path, arguments) = subject.file()?;
     let source = text(path)?;
@@ -65,7 +65,7 @@ pub fn call(subject: &Subject, size: Option<usize>, block_size: Option<u32>) -> 
     build(path, &source, written, subject.block_size().or(block_size))
 }
 
-/// A call of a function of a file with arguments that are expressions or files.
+/// Writes a call of a function of a file with arguments that are expressions or files.
 pub fn written(
     path: &str,
     source: &str,
@@ -83,7 +83,7 @@ pub fn written(
             written.text.push_str(&format!(" ({name} : {})", array_type(&array)));
             written.given.push((name, Given::File(array)));
         } else {
-            // A comment at its end goes as far as the line does.
+            // A comment at its end extends to the end of the line.
             let end = if argument.contains("--") { "\n" } else { "" };
             written.text.push_str(&format!(" ({argument}{end})"));
         }
@@ -130,12 +130,12 @@ pub fn prepare_expression(
     prepared.map(|(_, compiled)| compiled.program).map_err(|wrong| wrong.render(false))
 }
 
-/// What is wrong with a result that is a function.
+/// Returns the error for a result that is a function.
 pub fn gives_function() -> Error {
     Error::Failed("the call gives a function, which cannot be printed".to_string())
 }
 
-/// Makes an array program of an expression over a file, in which `#BlockSize` is this.
+/// Makes an array program of an expression over a file, with this `#BlockSize`.
 pub fn prepare(
     path: &str,
     source: &str,
@@ -147,7 +147,7 @@ pub fn prepare(
     Ok((checks.checked, compiled))
 }
 
-/// Makes an array program of the expression of a program, in which `#BlockSize` is this.
+/// Makes an array program of the expression of a program, with this `#BlockSize`.
 pub fn compiled(
     Checks { program, checked }: &Checks,
     block_size: Option<u32>,
@@ -158,7 +158,7 @@ pub fn compiled(
     compile(program, checked, entry, &[], options).map_err(|error| Wrong::of(program, error))
 }
 
-/// How many arguments the function has that are not given; an error if there are any and none may be.
+/// Returns the number of missing arguments; an error if there are any and `may_miss` is false.
 fn missing(path: &str, source: &str, entry: &str, given: usize, may_miss: bool) -> Result<usize> {
     let checked = checks(path, source, None)?.checked;
     let Some(function) = checked.entry(entry) else {
@@ -189,7 +189,7 @@ fn arity(scheme: &Scheme) -> usize {
     count
 }
 
-/// The type of a file's array, as it is written.
+/// Returns the type of a file's array in the syntax of the language.
 fn array_type(array: &HostData) -> String {
     let element = array.types().first().map_or("f64", |ty| ty.name());
     match array.extents() {
@@ -198,13 +198,13 @@ fn array_type(array: &HostData) -> String {
     }
 }
 
-/// Adds the next array.
+/// Adds the next array to the inputs.
 pub fn add_array(array: Arc<dyn ArrayData>, inputs: &mut Inputs) {
     let number = inputs.arrays.len() as u32;
     inputs.arrays.insert(number, array);
 }
 
-/// Adds an argument that nobody gave: arrays and numbers in the order of the type.
+/// Adds a missing argument to the inputs: arrays and numbers in the order of the type.
 pub fn add_missing(
     name: &str,
     ty: &Type,
@@ -220,7 +220,7 @@ pub fn add_missing(
     Ok(())
 }
 
-/// Adds a value that was computed: arrays as they are, numbers as scalars, in the order of the type.
+/// Adds a computed value to the inputs: arrays as they are, numbers as scalars, in the order of the type.
 fn add_computed(
     ty: &Type,
     sums: &[SumDeclaration],
@@ -243,7 +243,7 @@ fn add_computed(
         ))
     };
     let array = arrays.next().ok_or_else(other)?;
-    // What failed has no elements.
+    // Reading the elements reports a failure of the computation.
     let found = whole_columns(&*array).map_err(pumice::Error::from)?;
     if array.extents().len() != rank || columns(element, sums).as_deref() != Some(array.types()) {
         return Err(other());

@@ -1,7 +1,7 @@
-//! `pumice test`: runs the cases in the documentation of files, `-- >>> expression` with what it gives on the lines below, on devices
+//! `pumice test`: runs the cases in the documentation of files, `-- >>> expression` with the expected value on the lines below, on devices
 //! and by the rules of the language's semantics.
 //!
-//! Scripts read the last line, `N passed, N failed`; a case counts once for each of them.
+//! Scripts read the last line, `N passed, N failed`; a case counts once per device, and once for the semantics.
 
 use super::call::prepare;
 use super::{cost, each_file, file};
@@ -16,10 +16,10 @@ use pumice_lang::program::Expression;
 use pumice_lang::show::show;
 use pumice_lang::source::Source;
 
-/// What `--device` calls the evaluator that follows the semantics.
+/// Name of the evaluator that follows the semantics, as a value of `--device`.
 const SEMANTICS: &str = "semantics";
 
-/// Who says what an expression gives.
+/// Evaluator of a case.
 enum Judge {
     Device(Compiler),
     Semantics,
@@ -45,7 +45,7 @@ pub struct Arguments {
     device: DeviceOption,
 }
 
-/// Runs all cases of the files. A file that is wrong is a case that fails.
+/// Runs all cases of the files. A file with errors counts as a case that fails.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let judges = match arguments.device.name() {
         Some(SEMANTICS) => vec![Judge::Semantics],
@@ -65,7 +65,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if failed == 0 { outcome } else { Err(Error::Told) }
 }
 
-/// Runs the cases of a file and prints those that fail; gives how many passed and failed.
+/// Runs the cases of a file and prints those that fail; returns the numbers of passed and failed ones.
 fn run_file(path: &str, judges: &[Judge]) -> Result<(usize, usize)> {
     let text = file::text(path)?;
     let program = file::checks(path, &text, None)?.program;
@@ -87,7 +87,7 @@ fn run_file(path: &str, judges: &[Judge]) -> Result<(usize, usize)> {
     Ok((found.len() * judges.len() - failed, failed))
 }
 
-/// The cases of a file, each with its line, in the file's order.
+/// Returns the cases of a file, each with its line, in the file's order.
 fn all_cases(module: &Module, source: &Source) -> Vec<(u32, Case)> {
     let all = documentation(module, source);
     let found = all
@@ -96,7 +96,7 @@ fn all_cases(module: &Module, source: &Source) -> Vec<(u32, Case)> {
     found.collect()
 }
 
-/// The comments that are documentation, each with its first line, in the file's order.
+/// Returns the comments that are documentation, each with its first line, in the file's order.
 pub fn documentation<'a>(module: &'a Module, source: &Source) -> Vec<(u32, &'a str)> {
     let mut found = Vec::new();
     let mut add = |docs: &'a Option<String>, first: &dyn Fn(u32) -> u32| {
@@ -104,7 +104,7 @@ pub fn documentation<'a>(module: &'a Module, source: &Source) -> Vec<(u32, &'a s
         found.push((first(docs.split('\n').count() as u32), docs));
     };
     let above = |start: u32| move |lines: u32| source.line_column(start).0.saturating_sub(lines);
-    // The first comment of the file.
+    // The documentation of the file itself is its first comment.
     let comment = source.text().lines().position(|line| line.trim_start().starts_with("--"));
     add(&module.docs, &|_| comment.unwrap_or(0) as u32 + 1);
     module.signatures.iter().for_each(|item| add(&item.docs, &above(item.span.start)));
@@ -114,21 +114,21 @@ pub fn documentation<'a>(module: &'a Module, source: &Source) -> Vec<(u32, &'a s
     found
 }
 
-/// Runs a case; if it fails, says why.
+/// Runs a case; the error says why it fails.
 fn try_out(path: &str, text: &str, line: u32, case: &Case, judge: &Judge) -> std::result::Result<(), String> {
     let name = format!("{path}, case in line {line}");
     let found = value(path, text, &name, &case.expression, judge)?;
     if same(&found, &case.expected) {
         return Ok(());
     }
-    // It may be written in another way than results are printed: `2 * pi`, `1e3`.
+    // The expected value need not be written as results are printed: `2 * pi`, `1e3`.
     match value(path, text, &name, &case.expected, judge) {
         Ok(expected) if expected == found => Ok(()),
         _ => Err(format!("expected {}\nfound    {found}", case.expected.replace('\n', "\n         "))),
     }
 }
 
-/// What an expression over a file gives.
+/// Evaluates an expression over a file, and returns the value as text.
 fn value(
     path: &str,
     text: &str,
@@ -151,7 +151,7 @@ fn value(
     show(&compiled.result, &arrays, checked.sums()).map_err(|error| error.to_string())
 }
 
-/// What an expression over a file means.
+/// Evaluates an expression over a file by the semantics, and returns the value as text.
 fn meaning(path: &str, text: &str, expression: Expression<'_>) -> std::result::Result<String, String> {
     let checks = file::checks(path, text, Some(expression)).map_err(|wrong| wrong.render(false))?;
     let evaluated = cost::evaluated(&checks, &[], None).map_err(|wrong| wrong.render(false))?;
@@ -159,12 +159,12 @@ fn meaning(path: &str, text: &str, expression: Expression<'_>) -> std::result::R
         .map_err(|error| error.to_string())
 }
 
-/// Whether two texts differ in nothing but blanks and ends of lines.
+/// Returns whether two texts differ only in blanks and line breaks.
 fn same(found: &str, expected: &str) -> bool {
     normal(found) == normal(expected)
 }
 
-/// A text with one blank between words, and none at brackets and commas.
+/// Normalises a text: one blank between words, and none at brackets and commas.
 fn normal(text: &str) -> String {
     let mut normal = String::new();
     let joins = |letter: char| "()[]{},=".contains(letter);

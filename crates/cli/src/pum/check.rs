@@ -1,4 +1,4 @@
-//! `pumice check`: the types of the functions of files, or all that is wrong with them.
+//! `pumice check`: prints the types of the functions of files, or all errors in them.
 
 use super::{each_file, file};
 use crate::error::{Error, Result};
@@ -17,7 +17,7 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Prints a line for each function; of several files each after its name.
+/// Prints a line per function; of several files, each after its name.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let Arguments { files, json } = arguments;
     if *json {
@@ -39,7 +39,7 @@ fn all_as_json(files: &[String]) -> Result<()> {
     if is_right { Ok(()) } else { Err(Error::Told) }
 }
 
-/// What was found in a file, and whether it is right.
+/// Checks a file; returns its functions or errors as JSON, and whether it is free of errors.
 fn as_json(path: &str) -> (Value, bool) {
     let found = |functions: Vec<Value>, errors: Vec<Value>| {
         let is_right = errors.is_empty();

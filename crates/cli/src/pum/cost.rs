@@ -1,5 +1,5 @@
-//! `pumice cost`: evaluates a function of a file by the rules of the language's semantics, and prints what it gives and costs. No
-//! device and nothing that is compiled is asked.
+//! `pumice cost`: evaluates a function of a file by the rules of the language's semantics, and prints its value and cost. No
+//! device and no compiled code is used.
 
 use super::call::{BLOCK_SIZE, Given, written};
 use super::file::{Checks, Wrong, checks, text};
@@ -48,7 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     print(&format!("{text}\n\n{}", tables(block_size, &costs)))
 }
 
-/// Evaluates the expression of a program, with these arrays as its arguments and blocks of so many threads.
+/// Evaluates the expression of a program, with these arrays as its arguments and blocks of this many threads.
 pub fn evaluated(
     checks: &Checks,
     arguments: &[Arc<dyn ArrayData>],
@@ -61,12 +61,12 @@ pub fn evaluated(
     evaluate(program, checked, entry, arguments, machine).map_err(|error| Wrong::of(program, error))
 }
 
-/// Arrays as whoever shows them wants them.
+/// Wraps arrays for `show`, which takes them shared.
 pub fn shared(arrays: Vec<HostData>) -> Vec<Arc<dyn ArrayData>> {
     arrays.into_iter().map(|array| Arc::new(array) as _).collect()
 }
 
-/// The costs for people.
+/// Formats the costs as tables.
 fn tables(block_size: u32, costs: &MeaningCosts) -> String {
     let MeaningCosts { steps, work, administrative, .. } = costs;
     let places: Vec<String> =
@@ -96,7 +96,7 @@ fn line(counts: &CostCounts) -> String {
     format!("{work:>12}{forces:>12}{written:>12}{read:>12}{barriers:>12}")
 }
 
-/// The costs for programs.
+/// Returns the costs as JSON.
 fn to_json(result: &str, block_size: u32, costs: &MeaningCosts) -> Value {
     let counts = |counts: &CostCounts| {
         json!({
@@ -145,7 +145,7 @@ mod tests {
         panic!("{}", wrong.render(false))
     }
 
-    /// What an expression costs by the rules, and what its kernels do on a simulated GPU.
+    /// Returns the cost of an expression by the rules, and the launches of its kernels on a simulated GPU.
     fn both(expression: &str) -> (MeaningCosts, Vec<Recorded>) {
         let expression = Expression { name: "test", parameters: &[], text: expression, start: 0 };
         let checks = checks("test.pum", "", Some(expression)).unwrap_or_else(told);
@@ -158,7 +158,7 @@ mod tests {
         (costs, sim.recorded())
     }
 
-    /// Elements written to the memory of blocks, elements read from there, and barriers: by the rules, and as the simulator counts them.
+    /// Counts elements stored to block memory, elements loaded from it, and barriers: by the rules, and as the simulator counts them.
     fn of_blocks(expression: &str) -> ([u64; 3], [u64; 3]) {
         let (costs, launches) = both(expression);
         let block = costs.at(CostLevel::Block).counts;
@@ -184,7 +184,7 @@ mod tests {
         ] {
             let (rules, simulated) = of_blocks(expression);
             assert_eq!([rules[0], rules[2]], [simulated[0], simulated[2]], "{expression}");
-            // What is used twice is read twice by the rules, and loaded once.
+            // An element that is used twice is read twice by the rules, and loaded once by the kernel.
             assert!(
                 rules[1] >= simulated[1] && rules[1] <= 2 * simulated[1],
                 "{expression}: {rules:?} {simulated:?}"
@@ -194,14 +194,14 @@ mod tests {
 
     #[test]
     fn kernels_do_less_where_passes_see_it_and_more_in_loops_that_the_data_end() {
-        // The rules compute an element for each use, and force what nobody uses; passes load it once, and store nothing. Barriers stay.
+        // The rules compute an element for each use, and force unused arrays; passes load it once, and store nothing. Barriers stay.
         let twice = "splitUp 8 (iota 16) |> map (fn part =>
             let all = force (push <block> part)
                 unused = force (push <block> (map (fn x => x + 1) part))
             in push <block> (generate 8 (fn i => index all i + index all i))) |> concat 8";
         assert_eq!(of_blocks(twice), ([32, 32, 4], [16, 16, 4]));
-        // The last of four blocks does one step. In a loop whose end is not known when the kernel is built, the condition is
-        // loaded by each of eight warps, and a round waits twice.
+        // The last of four blocks does one step. In a loop whose end is not known when the kernel is built, each of eight warps
+        // loads the condition, and a round has two barriers.
         let halved = "splitUp 4 (iota 16) |> map (fn part => push <block> (while (fn xs => index xs 0 > 8)
             (fn xs => push <block> (map (fn x => x / 2) xs)) (push <block> part))) |> concat 4";
         assert_eq!(of_blocks(halved), ([16 + 4, 5 + 4 + 16, 4 + 1], [20, 5 * 8 + 20, 6]));

@@ -1,4 +1,4 @@
-//! `pumice doc`: pages of HTML about a file and what it imports, or about the language. `pumice_lang::document` makes them; this writes
+//! `pumice doc`: HTML pages about a file and its imports, or about the language. `pumice_lang::document` makes them; this module writes
 //! them.
 
 use super::file;
@@ -26,7 +26,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let (path, text) = match &arguments.file {
         Some(path) => (path.as_str(), file::text(path)?),
-        // An empty file has the built-ins and the prelude before it, as all have.
+        // Every file has the built-ins and the prelude before it; so has an empty one.
         None => ("", String::new()),
     };
     let file::Checks { program, checked } = file::checks(path, &text, None)?;

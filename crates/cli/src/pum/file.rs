@@ -1,4 +1,4 @@
-//! Files of the language: reading one with what it imports, and telling what is wrong with it.
+//! Files of the language: reads one with its imports, and reports the errors in it.
 
 use crate::error::{Error, Result};
 use pumice_lang::additions::Additions;
@@ -11,10 +11,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// More bytes than this no file of a program has; the parser refuses far smaller ones.
+/// Limit on the bytes of a file that is read; the parser refuses far smaller ones.
 const MOST_BYTES: u64 = 1 << 28;
 
-/// A program whose types are right.
+/// A program that type-checks.
 #[derive(Clone)]
 pub struct Checks {
     /// The program.
@@ -23,47 +23,47 @@ pub struct Checks {
     pub checked: Arc<Checked>,
 }
 
-/// What is wrong with a program, with its text.
+/// The errors of a program, with its sources.
 #[derive(Debug)]
 pub struct Wrong {
-    /// The text.
+    /// The sources.
     pub sources: Sources,
-    /// What is wrong.
+    /// The errors.
     pub errors: Vec<Diagnostic>,
 }
 
 impl Wrong {
-    /// One thing that is wrong.
+    /// Returns a single error.
     pub fn of(program: &Program, error: Diagnostic) -> Wrong {
         Wrong { sources: program.sources.clone(), errors: vec![error] }
     }
 
-    /// An expression that is not in its program.
+    /// Returns the error for an expression that is not in its program.
     pub fn lost(program: &Program) -> Wrong {
         let nowhere = Span { file: FileId(0), start: 0, end: 0 };
         Wrong::of(program, Diagnostic::new(nowhere, "the expression got lost: that is a fault of Pumice"))
     }
 
-    /// What is wrong with one file, which is file 0 of it.
+    /// Returns errors of one file, which is file 0 of the sources.
     pub fn of_text(path: &str, text: &str, errors: Vec<Diagnostic>) -> Wrong {
         let mut sources = Sources::default();
         sources.add(Source::new(path, text));
         Wrong { sources, errors }
     }
 
-    /// The first thing that is wrong, in a sentence.
+    /// Returns the message of the first error.
     pub fn first(&self) -> String {
         self.errors.first().map_or(String::new(), |error| error.message.clone())
     }
 
-    /// As text.
+    /// Renders the errors as text.
     pub fn render(&self, colours: bool) -> String {
         let errors =
             self.errors.iter().map(|error| error.render(&self.sources, colours).trim_end().to_string());
         errors.map(|text| text + "\n").collect::<Vec<_>>().join("\n")
     }
 
-    /// As JSON: message, place, label, help, and the other places with their labels.
+    /// Returns the errors as JSON: message, place, label, help, and the other places with their labels.
     pub fn as_json(&self) -> Vec<Value> {
         let place = |span: Span| place_as_json(&self.sources, span);
         let error = |error: &Diagnostic| {
@@ -81,12 +81,12 @@ impl Wrong {
     }
 }
 
-/// Whether the user wants no colours, not even on a terminal.
+/// Returns whether the user wants no colours, not even on a terminal.
 pub fn no_colours() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
-/// A place as JSON: its file, and from which line and column to which, both from 1 and the end exclusive.
+/// Returns a place as JSON: its file, start and end. Lines and columns are counted from 1, and the end is exclusive.
 pub fn place_as_json(sources: &Sources, span: Span) -> Value {
     let Some(source) = sources.get(span.file) else { return Value::Null };
     let position = |offset: u32| {
@@ -96,12 +96,12 @@ pub fn place_as_json(sources: &Sources, span: Span) -> Value {
     json!({ "file": source.name(), "start": position(span.start), "end": position(span.end) })
 }
 
-/// The text of a file.
+/// Reads the text of a file of the command line.
 pub fn text(path: &str) -> Result<String> {
     read(Path::new(path)).map_err(|reason| Error::Failed(format!("cannot read {path}: {reason}")))
 }
 
-/// Reads a file of text; the error is the reason.
+/// Reads a text file; the error is the reason alone.
 pub fn read(path: &Path) -> std::result::Result<String, String> {
     let mut text = String::new();
     let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
@@ -112,7 +112,7 @@ pub fn read(path: &Path) -> std::result::Result<String, String> {
     }
 }
 
-/// Reads and checks a program of this text, with an expression over it if there is one. Imports are read in the file's folder.
+/// Reads and checks a program of this text, with an expression over it if there is one. Imports are read from the file's folder.
 pub fn checks(
     path: &str,
     text: &str,
@@ -122,12 +122,12 @@ pub fn checks(
     checked(load(path, text, Additions { expression, ..Additions::default() }, &import)?)
 }
 
-/// The file that a program of this path imports by this name.
+/// Returns the path of the file that a program at `path` imports by this name.
 pub fn import_path(path: &str, name: &str) -> PathBuf {
     Path::new(path).parent().unwrap_or(Path::new("")).join(format!("{name}.pum"))
 }
 
-/// Reads a program of this text and what is added to it.
+/// Reads a program of this text with some additions.
 pub fn load(
     path: &str,
     text: &str,

@@ -1,4 +1,4 @@
-//! `pumice fmt`: lays out files in place, or says which are laid out in another way.
+//! `pumice fmt`: formats files in place, or says which are not formatted.
 
 use super::{each_file, file};
 use crate::error::{Error, Result};
@@ -18,7 +18,7 @@ pub struct Arguments {
     check: bool,
 }
 
-/// Formats all files that the command line names; one that cannot be does not keep the others from it.
+/// Formats all files that the command line names. An error in one does not stop the others.
 pub fn run(arguments: &Arguments) -> Result<()> {
     each_file(&arguments.files, |path| one(path, arguments.check))
 }
@@ -37,9 +37,9 @@ fn one(path: &str, only_check: bool) -> Result<()> {
         .map_err(|error| Error::Failed(format!("cannot write {path}: {error}")))
 }
 
-/// Replaces a file as a whole: whatever happens meanwhile, it has the old text or the new one.
+/// Replaces a file atomically: after a crash it has the old text or the new one.
 fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    // The file itself, if this is a link to it.
+    // Resolves links, so that the file itself is replaced.
     let path = path.canonicalize()?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let beside = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));

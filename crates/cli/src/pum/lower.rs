@@ -1,4 +1,4 @@
-//! `pumice emit` and `simulate` on files: what a function becomes on its way to a device, and what its kernels cost there.
+//! `pumice emit` and `simulate` on files: lowers a function to the target language, or reports the costs of its kernels.
 
 use super::call::{Call, call};
 use crate::emit::{self, join, source, target_missing};
@@ -12,7 +12,7 @@ use pumice::layers::runtime::devices::Sim;
 use pumice::{Compiler, Untyped};
 use std::sync::Arc;
 
-/// The extents of arrays that are not given.
+/// Default extent of arrays that are not given.
 pub const SIZE: usize = 1024;
 
 /// Prints a function in the language that `--target` names. Nothing is run.
@@ -22,7 +22,7 @@ pub fn emit(arguments: &emit::Arguments) -> Result<()> {
     print(&emitted(&call, target)?)
 }
 
-/// What a call becomes.
+/// Lowers a call to the target language, and returns the distinct kernels, or the array program.
 pub fn emitted(call: &Call, target: Target) -> Result<String> {
     if target == Target::Array {
         return Ok(join(std::iter::once(call.compiled.program.to_string())));
@@ -43,18 +43,18 @@ pub fn emitted(call: &Call, target: Target) -> Result<String> {
     Ok(join(texts.into_iter()))
 }
 
-/// What is allocated and launched for a call.
+/// Explains the buffers and launches of a call.
 pub fn explained(call: &Call, dialect: Dialect) -> Result<String> {
     Ok(explain::planned(call.compiled.program.clone(), &call.inputs, dialect)?.to_string())
 }
 
-/// The program, on something that is like a device of the dialect.
+/// Compiles the program for a simulated device with the profile of the dialect.
 fn planned(call: &Call, dialect: Dialect) -> Result<Untyped> {
     let device = Arc::new(Sim::observing(target::profile(dialect)));
     Ok(Compiler::with(device).compile_program(call.compiled.program.clone())?)
 }
 
-/// The size that a command line asks for.
+/// Returns the size that a command line asks for.
 pub fn size(size: Option<usize>) -> Result<usize> {
     let size = size.unwrap_or(SIZE);
     match i32::try_from(size) {
@@ -63,18 +63,18 @@ pub fn size(size: Option<usize>) -> Result<usize> {
     }
 }
 
-/// Runs a function on a simulated GPU, and prints what each kernel costs, line by line.
+/// Runs a function on a simulated GPU, and prints the costs of each kernel, line by line.
 pub fn simulate(subject: &Subject) -> Result<()> {
     print(&simulated(&call(subject, None, None)?)?)
 }
 
-/// Runs a call on a simulated GPU: what each kernel costs, line by line.
+/// Runs a call on a simulated GPU, and returns the costs of each kernel, line by line.
 pub fn simulated(call: &Call) -> Result<String> {
     let sim = Arc::new(Sim::observing(Sim::gpu_profile()));
     let compiler = Compiler::with(sim.clone());
     let results = compiler.compile_program(call.compiled.program.clone())?.run_all(&call.inputs)?;
     for result in &results {
-        // What failed has no elements.
+        // Reading the elements reports a failure of the run.
         whole_columns(&**result).map_err(pumice::Error::from)?;
     }
     let launches = sim.recorded();

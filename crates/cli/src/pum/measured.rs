@@ -1,7 +1,7 @@
-//! A call that is timed: what its arguments are is computed before, so that it is no part of the program and nothing of it can be
+//! Timed calls. Their arguments are computed beforehand, so that computing them is no part of the program and nothing of them can be
 //! evaluated while the program is built.
 //!
-//! Arrays and floats are given to the program; integers, truth values and functions stay in it, as sizes and chunks have to be known
+//! Arrays and floats become inputs of the program. Integers, truth values and functions stay in it, because sizes and chunks must be known
 //! when kernels are built.
 
 use super::call::{Call, Given, Written, build, prepare};
@@ -18,13 +18,13 @@ use pumice_lang::types::{Checked, SumDeclaration, Type};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A program whose inputs lie on the device.
+/// A program whose inputs are on the device.
 pub struct Prepared {
     program: Untyped,
     inputs: Inputs,
-    /// The bytes of its arrays.
+    /// Bytes of its input arrays.
     pub argument_bytes: usize,
-    /// The bytes of what it gives.
+    /// Bytes of its results.
     pub result_bytes: usize,
 }
 
@@ -46,7 +46,7 @@ impl Prepared {
         let program = compiler.compile_program(compiled.program)?;
         let results = program.run_all(&inputs)?;
         for result in &results {
-            // What failed has no elements.
+            // Reading the elements reports a failure of the run.
             whole_columns(&**result).map_err(pumice::Error::from)?;
         }
         let first = program.plan(&inputs)?;
@@ -57,13 +57,13 @@ impl Prepared {
         Ok(Prepared { program, inputs, argument_bytes, result_bytes })
     }
 
-    /// Runs it once; gives the milliseconds.
+    /// Runs it once; returns the milliseconds.
     pub fn time(&self) -> pumice::Result<f64> {
         let times = self.program.time(&self.inputs, 1)?;
         times.first().copied().ok_or_else(|| pumice::Error::Invalid("a run has no time".into()))
     }
 
-    /// Runs it as often as makes sense.
+    /// Runs it as often as `timing` chooses, and returns the spread of the times.
     pub fn measure(&self, timing: &Timing) -> pumice::Result<Spread> {
         timing.spread(|| self.time())
     }
@@ -77,14 +77,14 @@ fn bytes<'a>(arrays: impl IntoIterator<Item = &'a Arc<dyn ArrayData>>) -> usize 
     arrays.into_iter().map(size).fold(0, usize::saturating_add)
 }
 
-/// The call with names in place of arguments that have arrays or floats, and what these arguments are.
+/// Computes the arguments that contain arrays or floats, and replaces them in the call by names.
 fn with_computed(path: &str, source: &str, written: Written, compiler: &Compiler) -> Result<Written> {
     let names: Vec<String> = written.given.iter().map(|(name, _)| name.clone()).collect();
     let expression = Expression { name: &written.name, parameters: &names, text: &written.text, start: 0 };
     let Checks { program, checked } = checks(path, source, Some(expression))?;
     let Written { name: place, mut text, given } = written;
     let mut all = Vec::new();
-    // From behind, so that places before stay where they are.
+    // From the last to the first, so that the earlier ranges stay valid.
     for (number, (range, ty)) in data_arguments(&checked).into_iter().enumerate() {
         let Some(argument) = text.get(range.clone()).map(str::to_string) else { continue };
         if is_given(&argument, &names) {
@@ -100,13 +100,13 @@ fn with_computed(path: &str, source: &str, written: Written, compiler: &Compiler
     Ok(Written { name: place, text, given: all })
 }
 
-/// Whether an argument is one of these names, with a type or without one.
+/// Returns whether an argument is one of these names, with a type annotation or without.
 fn is_given(argument: &str, names: &[String]) -> bool {
     let name = argument.trim_start_matches('(').split([' ', ')']).next().unwrap_or_default();
     names.iter().any(|known| known == name)
 }
 
-/// The arguments of the call that are data, with their places and types; the last comes first.
+/// Returns the arguments of the call that are data, with their ranges and types, last first.
 fn data_arguments(checked: &Checked) -> Vec<(Range<usize>, Type)> {
     let Some(call) = checked.entry(EXPRESSION) else { return Vec::new() };
     let mut rest: &Expr = &checked.function(call).0.body;
@@ -126,7 +126,7 @@ fn data_arguments(checked: &Checked) -> Vec<(Range<usize>, Type)> {
     }
 }
 
-/// Whether a value has arrays or floats in it; nothing if it cannot be given to a program.
+/// Returns whether a type contains arrays or floats; `None` if its values cannot be inputs of a program.
 fn is_data(ty: &Type, sums: &[SumDeclaration]) -> Option<bool> {
     let or = |found: bool, part: &Type| Some(is_data(part, sums)? || found);
     match ty {
@@ -138,7 +138,7 @@ fn is_data(ty: &Type, sums: &[SumDeclaration]) -> Option<bool> {
     }
 }
 
-/// A type as the program's own file writes it: sums that only another file knows by their name have that file's name before it.
+/// Writes a type as the program's own file would: sum types of another file are qualified with that file's name where needed.
 fn written_type(ty: &Type, program: &Program) -> String {
     let Some((own, others)) = program.modules.split_last() else { return ty.to_string() };
     let declares =

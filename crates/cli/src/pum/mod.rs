@@ -1,5 +1,5 @@
-//! Commands on files of the `.pum` language. Each reads the file, has `pumice-lang` check it and make an array program of it, and does
-//! with that what its name says.
+//! Commands on files of the `.pum` language. Each reads the file, has `pumice-lang` check it and make an array program of it, and then
+//! carries out the command.
 
 pub mod bench;
 pub mod build;
@@ -19,7 +19,7 @@ pub mod tune;
 use crate::error::{Error, Result};
 pub use call::prepare_expression;
 
-/// Does something with each file; what fails is told and does not keep the others from it.
+/// Calls `work` with each file. A failure is reported and does not stop the others.
 fn each_file(files: &[String], mut work: impl FnMut(&str) -> Result<()>) -> Result<()> {
     let mut outcome = Ok(());
     for path in files {

@@ -1,4 +1,4 @@
-//! `pumice run`: runs a function of a file, and prints or writes what it gives; or checks something built in (`simulate.rs`).
+//! `pumice run`: runs a function of a file, and prints or writes the result; or checks something built in (`simulate.rs`).
 
 use super::call::{Call, call};
 use super::{files, tune};
@@ -23,7 +23,7 @@ pub struct Arguments {
     n: Option<usize>,
 }
 
-/// Runs what the command line names.
+/// Runs the program that the command line names.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let output = arguments.output.as_deref();
     if !arguments.subject.is_file() {

@@ -1,6 +1,6 @@
-//! `pumice tune FILE.pum`: finds the fastest value of what a function leaves open, `#BlockSize` and integers that the command line marks.
+//! `pumice tune FILE.pum`: finds the fastest `#BlockSize` of a function, and the fastest values of integers that the command line varies.
 //!
-//! The block size that is found is kept for the file, the function and the device, whatever the sizes of arguments were: `pumice run`
+//! The best block size is kept for the file, the function and the device, whatever the sizes of arguments were: `pumice run`
 //! and `pumice bench` use it from then on.
 
 use super::call::{Written, build, written};
@@ -16,7 +16,7 @@ use pumice::layers::array::{ArrayProgram, Node};
 use pumice::tune::{Choice, Space, Strategy, Tuned, best, kept_in, search, tune};
 use pumice_lang::ast::{Parameter, Pattern, PatternKind};
 
-/// What the block size is called among the numbers to choose.
+/// Name of the block size in the search space.
 const NAME: &str = "#BlockSize";
 
 /// The block sizes that are tried.
@@ -29,7 +29,7 @@ pub struct Vary {
     values: Vec<i64>,
 }
 
-/// Reads `chunk=256,512`.
+/// Parses `chunk=256,512`.
 pub fn parse_vary(text: &str) -> std::result::Result<Vary, String> {
     let read = |(name, values): (&str, &str)| {
         let values: Option<Vec<i64>> = values.split(',').map(|value| value.trim().parse().ok()).collect();
@@ -40,23 +40,23 @@ pub fn parse_vary(text: &str) -> std::result::Result<Vary, String> {
         .ok_or_else(|| "write a parameter and integers, such as chunk=256,512".to_string())
 }
 
-/// The block size that was found best for the function of a command line on this device, if one was.
+/// Returns the best block size for the function of a command line on this device, if it was tuned.
 pub fn kept(compiler: &Compiler, subject: &Subject) -> Result<Option<u32>> {
     Ok(kept_of(compiler, subject.file()?.0, subject.entry()))
 }
 
-/// As [`kept`], for a function of a file.
+/// Like [`kept`], for a function of a file.
 pub fn kept_of(compiler: &Compiler, path: &str, entry: &str) -> Option<u32> {
     let choice = best(compiler, &program_name(path, entry), &block_sizes())?;
     u32::try_from(choice.get(NAME)).ok()
 }
 
-/// All block sizes that can be kept; what is found does not depend on which were tried.
+/// Returns the space of all block sizes that can be kept; it does not depend on which were tried.
 fn block_sizes() -> Space {
     Space::new(0).with(NAME, 1..=1024)
 }
 
-/// What choices of a function are remembered by.
+/// Returns the key under which choices of a function are kept.
 fn program_name(path: &str, entry: &str) -> String {
     let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.into());
     format!("{} {entry}", path.display())
@@ -69,7 +69,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let compiler = Compiler::with(arguments.device.open_timed()?);
     let order = order(path, &source, entry, &arguments.vary)?;
     let calls = Calls { path, source: &source, entry, words, order, compiler: &compiler };
-    // What is wrong with all calls is told before one is tried.
+    // Errors that all calls share are reported before one is tried.
     let first = calls.written(|vary| vary.values.first().copied().unwrap_or(0))?;
     let has_kernels = has_kernels(&build(path, &source, first, None)?.compiled.program);
     if arguments.vary.is_empty() && !has_kernels {
@@ -86,7 +86,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     print(&format!("{entry} of {path} on {}\n{}{kept}", compiler.device().name(), table(&tuned)))
 }
 
-/// What the command line leaves open.
+/// Returns the search space: the block size, if the program has kernels, and the parameters that are varied.
 fn space(arguments: &Arguments, has_kernels: bool) -> Space {
     let none = Space::new(0);
     let space = match (has_kernels, arguments.subject.block_size()) {
@@ -98,20 +98,20 @@ fn space(arguments: &Arguments, has_kernels: bool) -> Space {
     arguments.vary.iter().fold(space, add)
 }
 
-/// The calls that differ in what is chosen.
+/// Calls that differ in the chosen values.
 struct Calls<'a> {
     path: &'a str,
     source: &'a str,
     entry: &'a str,
     /// The arguments of parameters that are not varied.
     words: Vec<&'a str>,
-    /// For each parameter, whether it is varied.
+    /// For each parameter, its values if it is varied.
     order: Vec<Option<&'a Vary>>,
     compiler: &'a Compiler,
 }
 
 impl Calls<'_> {
-    /// The call with these values of the parameters that are varied.
+    /// Writes the call with these values of the varied parameters.
     fn written(&self, value: impl Fn(&Vary) -> i64) -> Result<Written> {
         let values: Vec<Option<String>> =
             self.order.iter().map(|vary| vary.map(|vary| value(vary).to_string())).collect();
@@ -122,10 +122,10 @@ impl Calls<'_> {
         written(self.path, self.source, self.entry, &all, None)
     }
 
-    /// The program of a choice, warmed up.
+    /// Prepares the program of a choice and warms it up.
     fn prepare(&self, choice: &Choice) -> Result<Prepared> {
         let call = self.written(|vary| choice.get(&vary.name))?;
-        // A choice without a block size has 0.
+        // The block size of a choice without one is 0.
         let block_size = u32::try_from(choice.get(NAME)).ok().filter(|threads| *threads > 0);
         let prepared = Prepared::new(self.path, self.source, call, block_size, self.compiler)?;
         (0..WARM_UP_RUNS).try_for_each(|_| prepared.time().map(drop))?;
@@ -155,10 +155,10 @@ impl Calls<'_> {
     }
 }
 
-/// Keeps the block size of the fastest choice; says where.
+/// Keeps the block size of the fastest choice; returns where as text.
 fn keep(compiler: &Compiler, path: &str, entry: &str, tuned: &Tuned) -> Result<String> {
     let (name, sizes) = (program_name(path, entry), block_sizes());
-    // Of each block size its fastest time, whatever else was chosen.
+    // The time of a block size is its fastest one, whatever the other values were.
     tune(compiler, &name, &sizes, Strategy::Exhaustive, |choice| {
         let same = tuned.measurements.iter().filter(|found| found.choice.get(NAME) == choice.get(NAME));
         let fastest = same.map(|found| found.milliseconds).min_by(f64::total_cmp);
@@ -169,16 +169,16 @@ fn keep(compiler: &Compiler, path: &str, entry: &str, tuned: &Tuned) -> Result<S
     Ok(format!("{NAME} is kept in {kept}\n"))
 }
 
-/// Whether a program has kernels that the file describes itself: those have as many threads as a block has.
+/// Returns whether a program has kernels that the file writes itself: their number of threads is the block size.
 fn has_kernels(program: &ArrayProgram) -> bool {
     let is_kernel = |node: &Node| node.operation.keyword() == "kernel";
     program.nodes().iter().any(|node| is_kernel(node) || node.programs().iter().any(has_kernels))
 }
 
-/// For each parameter of a function, whether it is varied.
+/// Returns, for each parameter of a function, its values if it is varied.
 fn order<'a>(path: &str, source: &str, entry: &str, all: &'a [Vary]) -> Result<Vec<Option<&'a Vary>>> {
     let checked = file::checks(path, source, None)?.checked;
-    // That there is no such function is told with the call.
+    // A missing function is reported with the call.
     let Some(function) = checked.entry(entry) else { return Ok(Vec::new()) };
     let name = |parameter: &Parameter| match parameter {
         Parameter::Value(Pattern { kind: PatternKind::Name(name), .. }) => Some(name.to_string()),

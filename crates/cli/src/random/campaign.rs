@@ -1,4 +1,4 @@
-//! A campaign: batches of random programs until the time is over. What fails is found, made smaller and handed on.
+//! A campaign: batches of random programs until the time is over. Programs that fail are isolated, shrunk and reported.
 
 use super::child::{Children, Report};
 use crate::error::{Error, Result};
@@ -9,20 +9,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-/// The most programs of one child: it keeps every kernel that it compiled.
+/// Most programs of one child, which keeps every kernel that it compiled in memory.
 pub const LARGEST_BATCH: u64 = 4000;
 
-/// How long a batch should take. Starting a child costs up to a second.
+/// Target duration of a batch. Starting a child costs up to a second.
 const BATCH_TIME: Duration = Duration::from_secs(10);
 
-/// Children at a time, at most.
+/// Most children at a time.
 const MOST_CHILDREN: usize = 16;
 
-/// So much is tried to make a failing program smaller.
+/// Limits on shrinking a failing program: attempts and time.
 const SHRINK_TRIES: usize = 600;
 const SHRINK_TIME: Duration = Duration::from_secs(60);
 
-/// After so many failures there is nothing more to be learnt.
+/// The campaign stops after this many failures: more would teach nothing new.
 const MOST_FAILURES: u64 = 20;
 
 /// Random programs on one device.
@@ -33,7 +33,7 @@ pub struct Campaign {
     pub seed: u64,
     /// No batch is started after this time.
     pub time: Duration,
-    /// So many programs and no more, whatever the time.
+    /// Limit on the number of programs, whatever the time.
     pub programs: Option<u64>,
 }
 
@@ -43,7 +43,7 @@ pub struct Failure {
     pub number: u64,
     /// The program, as small as it could be made.
     pub recipe: Recipe,
-    /// What is wrong with it.
+    /// The failure.
     pub message: String,
 }
 
@@ -54,30 +54,30 @@ impl Failure {
     }
 }
 
-/// How a campaign went.
+/// Totals of a campaign.
 #[derive(Debug, Default)]
 pub struct Totals {
-    /// Programs that were run.
+    /// Number of programs that were run.
     pub programs: u64,
-    /// Those of them that failed.
+    /// Number of programs that failed.
     pub failed: u64,
-    /// How long it took.
+    /// Duration of the campaign.
     pub time: Duration,
 }
 
-/// What workers tell: so many programs are done, or one failed.
+/// A message of a worker: this many programs are done, or one failed.
 enum News {
     Done(u64),
     Failed(Failure),
 }
 
 impl Campaign {
-    /// Runs it; `told` is told of every failure.
+    /// Runs the campaign, and calls `told` with every failure.
     pub fn run(&self, mut told: impl FnMut(&Failure) -> Result<()>) -> Result<Totals> {
         let folder = TemporaryFolder::new("random").map_err(Error::Failed)?;
         let children = Children { device: &self.device, seed: self.seed, folder: folder.path() };
         let start = Instant::now();
-        // The first batches are small, and show how long one may be.
+        // The first batches are small, and show how large a batch may be.
         let next = Mutex::new((0u64, 16u64));
         let (stop, failures) = (AtomicBool::new(false), AtomicU64::new(0));
         let (sender, news) = mpsc::channel();
@@ -98,7 +98,7 @@ impl Campaign {
                         stop.store(true, Ordering::Relaxed);
                     }
                     let (recipe, message) = smaller(&children, number, message);
-                    // Nobody listens any more when a file could not be written.
+                    // The receiver is gone if a file could not be written.
                     let _ = sender.send(News::Failed(Failure { number, recipe, message }));
                 }
                 let _ = sender.send(News::Done(count));
@@ -129,14 +129,14 @@ impl Campaign {
     }
 }
 
-/// As many programs as take about [`BATCH_TIME`].
+/// Returns the number of programs that take about [`BATCH_TIME`].
 fn batch_size(count: u64, took: Duration) -> u64 {
     let factor = BATCH_TIME.as_secs_f64() / took.as_secs_f64().max(0.01);
-    // Not too much at once: the first ones may have been unusual.
+    // Grows gradually: the first programs may have been unusual.
     ((count as f64 * factor.min(8.0)) as u64).clamp(4, LARGEST_BATCH)
 }
 
-/// Returns the programs of a batch that fail. Of a batch that does not come to its end each half is run again, until the
+/// Returns the programs of a batch that fail. A batch that ends early is halved and each half run again, until the
 /// program that ends it stands alone.
 fn failing(numbers: &Range<u64>, run: &dyn Fn(Range<u64>) -> Report) -> Vec<(u64, String)> {
     match run(numbers.clone()) {
@@ -153,14 +153,14 @@ fn failing(numbers: &Range<u64>, run: &dyn Fn(Range<u64>) -> Report) -> Vec<(u64
                     numbers.start,
                     format!("only together with those up to {}: {how}", numbers.end - 1),
                 )],
-                // One that was late may have been slow, and none of its programs hangs.
+                // A batch that was late may only have been slow: none of its programs hangs alone.
                 _ => found,
             }
         }
     }
 }
 
-/// Makes a failing program smaller.
+/// Shrinks a failing program.
 fn smaller(children: &Children<'_>, number: u64, message: String) -> (Recipe, String) {
     let recipe = Recipe::from_seed(children.seed, number);
     let (start, mut last) = (Instant::now(), message);

@@ -1,4 +1,4 @@
-//! Child processes that run a batch of random programs, and what they tell their parent.
+//! Child processes that run a batch of random programs, and their reports to the parent.
 
 use pumice_testing::random::Recipe;
 use std::io::Read;
@@ -7,25 +7,25 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a child may take. Batches are made to take seconds, and so does opening a device.
+/// Time limit of a child. Batches take seconds, and so does opening a device.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// What children of a campaign have in common.
+/// Settings that the children of a campaign share.
 pub struct Children<'a> {
     /// The device that they run on.
     pub device: &'a str,
     /// The seed of all programs.
     pub seed: u64,
-    /// A folder for what compilers keep; it goes away with the campaign.
+    /// Cache folder for compilers; it is removed with the campaign.
     pub folder: &'a Path,
 }
 
-/// How a child ended.
+/// The end of a child.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Report {
     /// It ran every program; these failed.
     Ran(Vec<(u64, String)>),
-    /// It did not come to its end.
+    /// It ended early.
     Broken(String),
     /// It took too long and was stopped.
     Late(String),
@@ -37,7 +37,7 @@ impl Children<'_> {
         self.start("--run", &format!("{}..{}", numbers.start, numbers.end))
     }
 
-    /// Runs one program; gives what is wrong with it.
+    /// Runs one program; returns its failure, if it fails.
     pub fn run_one(&self, recipe: &Recipe) -> Option<String> {
         match self.start("--program", &recipe.to_string()) {
             Report::Ran(failed) => failed.into_iter().next().map(|(_, message)| message),
@@ -51,19 +51,19 @@ impl Children<'_> {
             Err(error) => return Report::Broken(format!("this program's own file is not known: {error}")),
         };
         command.args(["random", "--device", self.device, "--seed", &self.seed.to_string(), option, value]);
-        // Random kernels are compiled once and never again: nothing is gained by keeping them.
+        // Random kernels are never compiled again, so keeping them gains nothing.
         command.env("PUMICE_CACHE_DIR", "/dev/null").env("POCL_CACHE_DIR", self.folder);
         run_to_end(&mut command, LIMIT)
             .unwrap_or_else(|error| Report::Broken(format!("a child cannot be run: {error}")))
     }
 }
 
-/// Runs a child and reads what it says.
+/// Runs a child and parses its output.
 fn run_to_end(command: &mut Command, limit: Duration) -> std::io::Result<Report> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let mut is_late = false;
-    // Both pipes are read while it runs, or it would wait for us when one is full.
+    // Both pipes are read while the child runs: it would block on a full one.
     let [said, complained] = std::thread::scope(|scope| -> std::io::Result<_> {
         let stdout = scope.spawn(move || read_all(stdout));
         let stderr = scope.spawn(move || read_all(stderr));
@@ -87,17 +87,17 @@ fn run_to_end(command: &mut Command, limit: Duration) -> std::io::Result<Report>
 
 fn read_all(pipe: Option<impl Read>) -> String {
     let mut bytes = Vec::new();
-    // What cannot be read is missing, and then the last line is.
+    // A read error loses the last line, which is then reported as missing.
     let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The line about a program that failed.
+/// Returns the line about a program that failed.
 pub fn failure_line(number: u64, message: &str) -> String {
     format!("failed {number} {message:?}\n")
 }
 
-/// The last line of a child that came to its end.
+/// Returns the last line of a child that ran to its end.
 pub fn last_line(passed: usize, failed: usize) -> String {
     format!("{passed} passed, {failed} failed\n")
 }

@@ -1,7 +1,7 @@
 //! `pumice random`: as many random programs as there is time for, on one device, from a seed that is printed.
 //!
-//! Programs run in child processes, two at a time, so that a crash of a device or its compiler ends a batch and not the
-//! campaign. `--run` and `--program` are what children are told; people may use them to see one failure again.
+//! Programs run in child processes, several at a time, so that a crash of a device or its compiler ends a batch and not the
+//! campaign. `--run` and `--program` are for children; people may use them to reproduce a failure.
 
 mod campaign;
 mod child;
@@ -41,7 +41,7 @@ pub struct Arguments {
     program: Option<Recipe>,
 }
 
-/// Runs a campaign, or what a campaign asks of a child.
+/// Runs a campaign, or the part of one that a child is started for.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let Arguments { seed, minutes, programs, .. } = *arguments;
     let device = match arguments.device.name() {
@@ -57,7 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return run_here(&device, 0, std::slice::from_ref(recipe));
     }
     let campaign = Campaign {
-        // An error now is better than one in each child.
+        // Fails now if the device cannot be opened, instead of in each child.
         device: pumice::layers::runtime::open(&device)?.name().to_string(),
         seed: seed.unwrap_or_else(seed_of_now),
         time: minutes,
@@ -66,7 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     run_campaign(&campaign, &arguments.out)
 }
 
-/// Runs programs in this process: a line for each that fails, and then what [`child::Report`] reads.
+/// Runs programs in this process. Prints a line for each that fails, and then the last line, as [`child::Report`] needs it.
 fn run_here(device: &str, first: u64, recipes: &[Recipe]) -> Result<()> {
     let runner = Runner::on(device)?;
     let mut failed = 0;
@@ -124,7 +124,7 @@ fn parse_range(text: &str) -> std::result::Result<Range<u64>, String> {
     range.ok_or_else(|| format!("give at most {} numbers such as 0..10", campaign::LARGEST_BATCH))
 }
 
-/// A seed that is another one each time, short enough to be typed.
+/// Returns a seed that differs each time and is short enough to type.
 fn seed_of_now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64 % 1_000_000)
 }

@@ -1,4 +1,4 @@
-//! What a session answers to something that was typed, as text. Knows no terminal: what it needs of one is a [`Screen`].
+//! Answers to the entries of a session, as text. Knows no terminal: a [`Screen`] says all that is needed of one.
 
 use super::entry::{Entry, read};
 use super::kept::{Arrays, Kept};
@@ -11,56 +11,56 @@ use pumice_lang::program::EXPRESSION;
 use pumice_lang::types::{Scheme, Type};
 use std::fmt::Write;
 
-/// What the last value is called.
+/// Name of the last value.
 pub const IT: &str = "it";
 
 /// A session on a device.
 pub struct Repl {
-    /// What is known.
+    /// Definitions and values of the session.
     pub session: Session,
-    /// What runs it.
+    /// The device that runs expressions.
     pub machine: Machine,
-    /// Whether long vectors and matrices are drawn without being asked for.
+    /// Whether long vectors and matrices are drawn without a command.
     pub plots: bool,
-    /// Comments that were typed since, which document what is defined next.
+    /// Comments typed since the last entry; they document the next definition.
     comments: String,
 }
 
-/// What answers are shown on.
+/// Properties of the screen that answers are shown on.
 #[derive(Clone, Copy)]
 pub struct Screen {
-    /// Whether it has colours.
+    /// Whether it shows colours.
     pub colours: bool,
-    /// How many characters are in a line.
+    /// Characters per line.
     pub width: usize,
-    /// How many lines there are.
+    /// Number of lines.
     pub height: usize,
 }
 
 impl Screen {
-    /// Text that is less important.
+    /// Returns `text` in a faint colour, if the screen has colours.
     pub fn faint(&self, text: &str) -> String {
         if self.colours { format!("\x1b[90m{text}\x1b[0m") } else { text.to_string() }
     }
 }
 
-/// An answer.
+/// The answer to an entry.
 pub enum Answer {
-    /// It was done, and this is to be shown.
+    /// The entry was carried out; this text is to be shown.
     Done(String),
-    /// It was not, and this is why.
+    /// The entry failed; this text says why.
     Failed(String),
     /// The session ends.
     Quit,
 }
 
 impl Repl {
-    /// A session that knows nothing but the language.
+    /// Returns a session without definitions of its own.
     pub fn new(machine: Machine) -> Result<Repl, Trouble> {
         Ok(Repl { session: Session::new()?, machine, plots: false, comments: String::new() })
     }
 
-    /// Answers.
+    /// Carries out an entry, and returns the answer to it.
     pub fn answer(&mut self, typed: &str, screen: Screen) -> Answer {
         self.machine.begin();
         let comments = std::mem::take(&mut self.comments);
@@ -87,7 +87,7 @@ impl Repl {
         }
     }
 
-    /// Reads a file, and says how much of it can be used.
+    /// Loads a file, and returns a message with the number of functions that can be used.
     pub fn load(&mut self, path: &str, screen: Screen) -> Result<String, Trouble> {
         let change = self.session.load(path)?;
         let checked = &self.session.program().checked;
@@ -97,7 +97,7 @@ impl Repl {
         Ok(format!("{}{path}: {functions} function{plural}\n", told(&change, screen)))
     }
 
-    /// Adds items, and says their types and what they make wrong.
+    /// Adds items, and returns their types and the errors that they cause.
     fn define(&mut self, text: &str, screen: Screen) -> Result<String, Trouble> {
         let name = self.session.next_name();
         let change = self.session.define(name, text)?;
@@ -136,7 +136,7 @@ impl Repl {
         Ok(format!("{name}{}\n{said}", screen.faint(&format!(" : {}", call.compiled.result))))
     }
 
-    /// Shows the value of an expression, which is then `it`.
+    /// Computes an expression, binds the value to `it`, and returns it as text.
     fn expression(&mut self, typed: Typed<'_>, screen: Screen) -> Result<String, Trouble> {
         let place = self.session.next_name();
         let checks = self.session.check(&place, typed)?;
@@ -147,7 +147,7 @@ impl Repl {
         let arrays = self.machine.run(&call)?;
         let mut text = show::value(&call, &arrays, screen)?;
         if self.plots {
-            // Nobody asked for it, so it does not fill the screen.
+            // It was not asked for, so it takes at most half of the screen.
             let half = Screen { height: screen.height / 2, ..screen };
             text.push_str(&show::drawn(&call, &arrays, half)?.unwrap_or_default());
         }
@@ -155,7 +155,7 @@ impl Repl {
         Ok(text + &said)
     }
 
-    /// Keeps a value; says which functions no longer fit to it.
+    /// Keeps a value; returns which functions no longer type-check with it.
     fn keep(
         &mut self,
         name: &str,
@@ -168,7 +168,7 @@ impl Repl {
         Ok(told(&self.session.keep(kept)?, screen))
     }
 
-    /// Makes a call of an expression that a command is given; of a function, if the command can do without its arguments.
+    /// Makes a call of a command's expression. A function is accepted only if `functions_too`, for commands that need no arguments.
     pub fn call(&mut self, typed: Typed<'_>, functions_too: bool) -> Result<Call, Trouble> {
         let place = self.session.next_name();
         let checks = self.session.check(&place, typed)?;
@@ -180,7 +180,7 @@ impl Repl {
         }
     }
 
-    /// The type of an expression.
+    /// Returns the type of an expression.
     pub fn scheme(&mut self, typed: Typed<'_>) -> Result<Scheme, Trouble> {
         let place = self.session.next_name();
         let checks = self.session.check(&place, typed)?;
@@ -189,7 +189,7 @@ impl Repl {
     }
 }
 
-/// Says what a change made wrong or right.
+/// Describes the functions that a change broke or mended, and the values that it removed.
 pub fn told(change: &Change, screen: Screen) -> String {
     let mut text = String::new();
     for name in &change.forgotten {

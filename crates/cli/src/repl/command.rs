@@ -1,14 +1,14 @@
-//! The commands of the REPL: their names and what they are for. What they do is in `answer.rs`.
+//! The commands of the REPL: their names and help. `perform.rs` carries them out.
 
 use std::fmt::Write;
 
-/// A command.
+/// A command of the REPL.
 pub struct Command {
-    /// What is typed behind the colon; any beginning of it that is no other command's does as well.
+    /// Word after the colon. Any prefix of it that no earlier command shares is accepted as well.
     pub name: &'static str,
-    /// What it is given.
+    /// Its argument, as the help shows it.
     pub takes: &'static str,
-    /// What it does.
+    /// Its description in the help.
     pub about: &'static str,
 }
 
@@ -16,10 +16,10 @@ const fn command(name: &'static str, takes: &'static str, about: &'static str) -
     Command { name, takes, about }
 }
 
-/// What commands call an expression that they are given.
+/// Name of an expression argument in the help.
 const EXPRESSION: &str = "EXPRESSION";
 
-/// All commands, in the order of the help. Where names begin alike, the first is the one that a beginning means.
+/// All commands, in the order of the help. A prefix that several names share means the first of them.
 pub const COMMANDS: [Command; 18] = [
     command("type", EXPRESSION, "its type; nothing is run"),
     command("doc", "NAME", "the type and the documentation of a name"),
@@ -45,18 +45,18 @@ pub const COMMANDS: [Command; 18] = [
     command("quit", "", "leave, as Ctrl-D does"),
 ];
 
-/// The command that a name or the beginning of one means.
+/// Returns the command with this name or prefix.
 pub fn find(name: &str) -> Option<&'static Command> {
     let exact = COMMANDS.iter().find(|command| command.name == name);
     exact.or_else(|| COMMANDS.iter().find(|command| !name.is_empty() && command.name.starts_with(name)))
 }
 
-/// Whether a command is given an expression, which may take several lines.
+/// Returns whether a command's argument is an expression, which may take several lines.
 pub fn takes_expression(name: &str) -> bool {
     find(name).is_some_and(|command| command.takes.ends_with(EXPRESSION))
 }
 
-/// What `:help` shows.
+/// Returns the text of `:help`.
 pub fn help() -> String {
     let mut text = String::from(
         "EXPRESSION                its value and type; `it` is the last value\n\

@@ -1,37 +1,37 @@
-//! What was typed: whether it is complete, and whether it is a command, items, a value with a name, or an expression. Looks at tokens and at
-//! what the parser says, and knows no names.
+//! Classifies an entry: whether it is complete, and whether it is a command, items, a named value or an expression. Looks at tokens and
+//! parse errors only, and resolves no names.
 
 use pumice_lang::source::FileId;
 use pumice_lang::syntax::{MAX_BYTES, SyntaxKind, parse, parse_expression, tokens};
 use std::borrow::Cow;
 
-/// What something that was typed is.
+/// Kind of an entry.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Entry<'a> {
     /// Blanks and comments.
     Nothing,
-    /// `:name`, and from which byte on what it is about.
+    /// `:name`, and the byte at which its argument starts.
     Command(&'a str, usize),
     /// `fun`, `sig`, `type` and `import`, as they are written in a file.
     Items(Cow<'a, str>),
-    /// `name = expression`, and from which byte on the expression is.
+    /// `name = expression`, and the byte at which the expression starts.
     Value(&'a str, usize),
     /// An expression.
     Expression,
 }
 
-/// Whether what was typed can be taken as it is.
+/// Whether an entry is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// It is complete.
     Complete,
-    /// It is complete, and the next line may go on with it: its last line is indented, or an arm of a `case`.
+    /// It is complete, but the next line may continue it: its last line is indented, or an arm of a `case`.
     Open,
     /// Something is missing at its end.
     Incomplete,
 }
 
-/// Says what a text is.
+/// Returns the kind of an entry.
 pub fn read(text: &str) -> Entry<'_> {
     if let Some(command) = text.trim_start().strip_prefix(':') {
         let before = text.len() - command.len();
@@ -49,7 +49,7 @@ pub fn read(text: &str) -> Entry<'_> {
     }
 }
 
-/// A binding whose name is this word: a value, or a function if there are parameters; else an expression.
+/// Classifies a binding of the word `first`: a value, or a function if it has parameters. Anything else is an expression.
 fn binding<'a>(text: &'a str, words: &Words<'a>, first: usize) -> Entry<'a> {
     let Some(equals) = words.equals() else { return Entry::Expression };
     match (words.kind(first), words.kind(first + 1)) {
@@ -63,7 +63,7 @@ fn binding<'a>(text: &'a str, words: &Words<'a>, first: usize) -> Entry<'a> {
     }
 }
 
-/// Whether a text is complete. An empty line at its end makes it so.
+/// Returns whether an entry is complete. An empty line at its end always completes it.
 pub fn progress(text: &str) -> Progress {
     let last = text.rsplit('\n').next().unwrap_or("");
     if text.len() > MAX_BYTES || (text.contains('\n') && last.trim().is_empty()) {
@@ -90,7 +90,7 @@ pub fn progress(text: &str) -> Progress {
     }
 }
 
-/// Whether an expression lacks something at its end.
+/// Returns whether the end of an expression is missing.
 fn lacks_end(words: &Words<'_>, text: &str) -> bool {
     let Some(last) = words.0.last() else { return false };
     let end = (last.start + last.text.len()) as u32;
@@ -104,12 +104,12 @@ fn items_lack_end(text: &str) -> bool {
     parse(FileId(0), text, &mut 0).errors.iter().any(|error| error.span.start >= end)
 }
 
-/// A word: no blank, and no comment.
+/// A token other than blanks and comments.
 struct Word<'a> {
     kind: SyntaxKind,
     text: &'a str,
     start: usize,
-    /// How many brackets are open before it.
+    /// Number of brackets that are open before it.
     depth: usize,
 }
 
@@ -137,19 +137,19 @@ impl<'a> Words<'a> {
         self.0.get(number).map(|word| word.kind)
     }
 
-    /// Whether a bracket is not closed.
+    /// Returns whether a bracket is still open.
     fn are_open(&self) -> bool {
         let last = self.0.last();
         last.is_some_and(|last| last.depth + usize::from(last.kind.closing().is_some()) > 0)
     }
 
-    /// Whether each `let` has its `in`.
+    /// Returns whether each `let` has its `in`.
     fn has_body(&self) -> bool {
         let count = |kind| self.0.iter().filter(|word| word.depth == 0 && word.kind == kind).count();
         count(SyntaxKind::KwIn) >= count(SyntaxKind::KwLet)
     }
 
-    /// The `=` that separates a name from what it stands for: it is in no bracket, and in no `let` but the first word.
+    /// Returns the `=` between a name and its definition: outside brackets, and outside every `let` but one that is the first word.
     fn equals(&self) -> Option<usize> {
         let own = self.0.iter().skip(1).position(|word| word.kind == SyntaxKind::KwLet && word.depth == 0);
         let end = own.map_or(self.0.len(), |own| own + 1);

@@ -1,4 +1,4 @@
-//! Values that were computed and are kept: as data of the device for as long as they have a name.
+//! Named values of a session. Their arrays stay on the device for as long as the name exists.
 
 use super::trouble::Trouble;
 use pumice::layers::array::{ArrayData, whole_columns};
@@ -10,21 +10,21 @@ use std::sync::Arc;
 /// The arrays of a value, in the order of its type.
 pub type Arrays = Vec<Arc<dyn ArrayData>>;
 
-/// A value with a name.
+/// A named value.
 #[derive(Clone)]
 pub struct Kept {
-    /// What programs are told of it.
+    /// Its name, type and scalars, as programs are compiled with them.
     pub given: Given,
-    /// Those of its parts that are arrays.
+    /// Its parts that are arrays.
     pub arrays: Arrays,
-    /// The expression that it was computed of.
+    /// The expression that computed it.
     pub text: String,
-    /// The declared types that it is made of.
+    /// Names of the declared types that its type contains.
     pub sums: Vec<String>,
 }
 
 impl Kept {
-    /// Keeps a result. It has no failure: all of it has been looked at.
+    /// Keeps a result, which must be without failures: the caller has read all of it.
     pub fn new(
         name: &str,
         text: &str,
@@ -40,7 +40,7 @@ impl Kept {
     }
 }
 
-/// The type of what a push array is once it has been run.
+/// Returns the type of a value once its push arrays have been run: without levels.
 fn without_levels(ty: &Type) -> Type {
     match ty {
         Type::Tuple(parts) => Type::Tuple(parts.iter().map(without_levels).collect()),
@@ -54,7 +54,7 @@ fn without_levels(ty: &Type) -> Type {
     }
 }
 
-/// Tells arrays from numbers, which programs have as constants.
+/// Separates arrays from numbers; programs have the numbers as constants.
 fn divide(
     ty: &Type,
     results: &mut std::slice::Iter<'_, Arc<dyn ArrayData>>,
@@ -80,7 +80,7 @@ fn divide(
     }
 }
 
-/// Adds the names of all declared types that a type is made of.
+/// Adds the names of all declared types that a type contains.
 fn add_sums(ty: &Type, declared: &[SumDeclaration], names: &mut Vec<String>) {
     match ty {
         Type::Tuple(parts) => parts.iter().for_each(|part| add_sums(part, declared, names)),

@@ -1,4 +1,4 @@
-//! The device that a session runs on, and how a run is stopped.
+//! The device that a session runs on, with time limits and cancellation of runs.
 
 use super::kept::Arrays;
 use super::trouble::Trouble;
@@ -9,56 +9,56 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a run may take unless somebody says something else: a kernel that does not end cannot be stopped in another way.
+/// Default time limit of a run. A kernel that does not terminate cannot be stopped in another way.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// How long runs are measured for, and how many at most.
+/// Duration of a measurement, and the most runs in it.
 const BENCH_TIME: Duration = Duration::from_secs(1);
 const BENCH_RUNS: usize = 1_000;
 
-/// A device.
+/// A device, with the limits of runs on it.
 pub struct Machine {
     compiler: Compiler,
     limit: Option<Duration>,
-    /// Set when the user wants a run to stop.
+    /// Set when the user cancels a run.
     stopped: Arc<AtomicBool>,
 }
 
 impl Machine {
-    /// The device of this name, or the best one.
+    /// Opens the device of this name, or the best one.
     pub fn new(device: Option<&str>, stopped: Arc<AtomicBool>) -> Result<Machine, Error> {
         Ok(Machine { compiler: open(device)?, limit: Some(LIMIT), stopped })
     }
 
-    /// Runs on another device from now on.
+    /// Switches to another device.
     pub fn change(&mut self, device: &str) -> Result<(), Error> {
         self.compiler = open(Some(device))?;
         Ok(())
     }
 
-    /// The device's name.
+    /// Returns the device's name.
     pub fn name(&self) -> String {
         self.compiler.device().name().to_string()
     }
 
-    /// How long a run may take.
+    /// Returns the time limit of a run.
     pub fn limit(&self) -> Option<Duration> {
         self.limit
     }
 
-    /// Sets how long a run may take.
+    /// Sets the time limit of a run.
     pub fn set_limit(&mut self, limit: Option<Duration>) {
         self.limit = limit;
     }
 
-    /// A run begins that nobody has asked to stop.
+    /// Clears the request to cancel, before a run begins.
     pub fn begin(&self) {
         self.stopped.store(false, Ordering::SeqCst);
     }
 
     /// Runs a program, and waits for its results.
     pub fn run(&self, call: &Call) -> Result<Arrays, Trouble> {
-        // A loop that is one kernel could not be stopped between rounds.
+        // A loop that is compiled to one kernel could not be stopped between rounds.
         let compiler = Compiler::with(self.compiler.device().clone()).small_loops(false);
         let compiler = match self.limit {
             Some(limit) => compiler.deadline(limit),
@@ -68,7 +68,7 @@ impl Machine {
         self.wait(&program, call)
     }
 
-    /// Runs a program without a limit of time, twice: how long that took, in milliseconds.
+    /// Runs a program twice without a time limit, and returns both times in milliseconds.
     pub fn time(&self, call: &Call) -> Result<[f64; 2], Trouble> {
         let program = self.compiler.compile_program(call.compiled.program.clone())?;
         let once = || {
@@ -79,10 +79,10 @@ impl Machine {
         Ok([once()?, once()?])
     }
 
-    /// Runs a program many times: how long each took, in milliseconds.
+    /// Runs a program many times, and returns the time of each run in milliseconds.
     pub fn bench(&self, call: &Call) -> Result<Vec<f64>, Trouble> {
         let program = self.compiler.compile_program(call.compiled.program.clone())?;
-        // Kernels are compiled, and failures are told.
+        // The first run compiles kernels and reports failures.
         self.wait(&program, call)?;
         let (start, mut times) = (Instant::now(), Vec::new());
         while times.len() < BENCH_RUNS && start.elapsed() < BENCH_TIME {
@@ -97,7 +97,7 @@ impl Machine {
     fn wait(&self, program: &Untyped, call: &Call) -> Result<Arrays, Trouble> {
         let arrays = program.run_unless(&self.stopped, &call.inputs).map_err(|error| self.told(error))?;
         for array in &arrays {
-            // What failed has no elements.
+            // Reading the elements reports a failure of the run.
             whole_columns(&**array).map_err(|error| self.told(error.into()))?;
         }
         Ok(arrays)

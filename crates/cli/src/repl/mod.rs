@@ -1,8 +1,8 @@
 //! `pumice repl`: definitions and expressions are typed and answered one after the other.
 //!
 //! A text is read (`entry.rs`), checked with all that was typed before (`session.rs`), run (`machine.rs`) and answered with text
-//! (`answer.rs`, `perform.rs` for commands, `show.rs` for values). Who types it is a person at a terminal (`terminal.rs`), or a file: then
-//! answers are printed one after the other, and the exit code says whether all went well.
+//! (`answer.rs`, `perform.rs` for commands, `show.rs` for values). Entries come from a person at a terminal (`terminal.rs`) or from a file. For
+//! a file, answers are printed one after the other, and the exit code says whether every entry succeeded.
 
 mod answer;
 mod command;
@@ -29,10 +29,10 @@ use std::io::{BufRead, IsTerminal, Read};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// More bytes than this are in no line that is read.
+/// Limit on the bytes of a line.
 const MOST_BYTES: u64 = 1 << 24;
 
-/// What answers are shown on where there is no terminal.
+/// The screen where there is no terminal.
 const PLAIN: Screen = Screen { colours: false, width: 80, height: 24 };
 
 /// The exit code of a process that was stopped by Ctrl-C.
@@ -48,7 +48,7 @@ pub struct Arguments {
     device: DeviceOption,
 }
 
-/// Runs a session: with a file, if one is named.
+/// Runs a session, and loads a file first if one is named.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let stopped = Arc::new(AtomicBool::new(false));
     let machine = Machine::new(arguments.device.name(), stopped.clone())?;
@@ -77,7 +77,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     terminal::converse(repl)
 }
 
-/// Makes Ctrl-C ask a run to stop. A run that does not is ended with the process by the next one.
+/// Makes Ctrl-C request cancellation of a run. A second one during the same run ends the process.
 fn stop_on_signal(stopped: &Arc<AtomicBool>) -> std::io::Result<()> {
     use signal_hook::{consts::SIGINT, flag};
     flag::register_conditional_shutdown(SIGINT, STOPPED, stopped.clone())?;
@@ -85,12 +85,12 @@ fn stop_on_signal(stopped: &Arc<AtomicBool>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Answers what is read from a file or a pipe.
+/// Answers the entries of a file or a pipe.
 fn follow(mut repl: Repl, input: &mut dyn BufRead, mut all_went_well: bool) -> Result<()> {
     let mut pending = String::new();
     loop {
         let line = next_line(input)?;
-        // What may go on does so on lines that are indented, and on arms of a `case`.
+        // An entry that is open continues on lines that are indented, and on arms of a `case`.
         let goes_on = |line: &str| line.trim().is_empty() || line.starts_with([' ', '\t', '|']);
         let is_open = progress(&pending) == Progress::Open;
         if is_open && !line.as_deref().is_some_and(goes_on) {
@@ -115,7 +115,7 @@ fn follow(mut repl: Repl, input: &mut dyn BufRead, mut all_went_well: bool) -> R
     if all_went_well { Ok(()) } else { Err(Error::Told) }
 }
 
-/// Prints an answer: whether all went well, or nothing at the end of the session.
+/// Prints an answer; returns whether it succeeded, or `None` at the end of the session.
 fn answered(repl: &mut Repl, typed: &str) -> Result<Option<bool>> {
     match repl.answer(typed, PLAIN) {
         Answer::Done(text) => print(&text).map(|()| Some(true)),

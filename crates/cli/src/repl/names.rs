@@ -1,4 +1,4 @@
-//! The names of a session: what they mean, for `:doc`, `:list`, `:save` and completion.
+//! The names of a session and their meanings, for `:doc`, `:list`, `:save` and completion.
 
 use super::kept::Kept;
 use super::session::Session;
@@ -8,16 +8,16 @@ use pumice_lang::source::Span;
 use pumice_lang::syntax::tokens;
 use std::fmt::Write;
 
-/// What is known of a name.
+/// A name with its type and documentation.
 struct Known {
-    /// What it is called where it is used.
+    /// The name as uses write it.
     name: String,
-    /// It with its type.
+    /// The name with its type.
     line: String,
     docs: String,
 }
 
-/// Everything that has a name, own names first.
+/// Returns everything that has a name, the session's own names first.
 fn known(checks: &Checks) -> Vec<Known> {
     let Checks { program, checked } = checks;
     let mut found = Vec::new();
@@ -60,19 +60,19 @@ fn docs_of(module: &Module, name: &str) -> Option<String> {
     signature.and_then(|item| item.docs.clone()).or_else(|| function.and_then(|item| item.docs.clone()))
 }
 
-/// All names that can be used.
+/// Returns all names that can be used.
 pub fn all(session: &Session) -> Vec<String> {
     known(session.program()).into_iter().map(|known| known.name).collect()
 }
 
-/// What `:doc` says of a name, if there is one.
+/// Returns the text of `:doc` for a name, if the name exists.
 pub fn doc(session: &Session, name: &str) -> Option<String> {
     let known = known(session.program()).into_iter().find(|known| known.name == name)?;
     let docs: String = known.docs.lines().map(|line| format!("  {line}\n")).collect();
     Some(format!("{}\n{docs}", known.line))
 }
 
-/// What `:list` shows: own names, and those that are wrong.
+/// Returns the text of `:list`: the session's own names, and functions with errors.
 pub fn list(session: &Session) -> String {
     let program = session.program();
     let module = program.program.modules.last().map(|loaded| loaded.module.clone()).unwrap_or_default();
@@ -95,7 +95,7 @@ pub fn list(session: &Session) -> String {
     text
 }
 
-/// All definitions as the text of a file: values by the expressions that they were computed of.
+/// Returns all definitions as the text of a file. Values are written as the expressions that computed them.
 pub fn source(session: &Session) -> String {
     let program = &session.program().program;
     let module = program.modules.last().map(|loaded| loaded.module.clone()).unwrap_or_default();
@@ -126,7 +126,7 @@ pub fn source(session: &Session) -> String {
     text
 }
 
-/// A value as a function. One that was computed of what had its name before has no definition.
+/// Returns a value as a function definition. A value computed from an earlier value of the same name has none.
 fn definition(value: &Kept) -> String {
     let (name, text) = (&value.given.name, value.text.trim());
     match tokens(text).any(|(_, word)| word == name) {

@@ -1,4 +1,4 @@
-//! What the commands of the REPL do.
+//! Carries out the commands of the REPL.
 
 use super::answer::{Repl, Screen, told};
 use super::command::{find, help};
@@ -18,13 +18,13 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-/// How many samples of a function a plot has.
+/// Number of samples in the plot of a function.
 const SAMPLES: usize = 400;
 
-/// From where to where functions are plotted if nobody says it.
+/// Default range of the plot of a function.
 const RANGE: (f64, f64) = (-10.0, 10.0);
 
-/// Performs a command; nothing is the answer to the one that ends the session.
+/// Performs a command. Returns `None` for the command that ends the session.
 pub fn perform(
     repl: &mut Repl,
     name: &str,
@@ -79,7 +79,7 @@ fn doc(repl: &Repl, name: &str) -> Result<String, Trouble> {
     told.ok_or_else(|| format!("there is nothing that is called `{name}`").into())
 }
 
-/// Writes a new file: one that there is may have more in it than the session knows.
+/// Writes the definitions to a new file. An existing file is not overwritten: it may contain more than the session knows.
 fn save(repl: &Repl, path: &str) -> Result<String, Trouble> {
     let failed = |error: std::io::Error| format!("cannot write {path}: {error}");
     let text = names::source(&repl.session);
@@ -89,7 +89,7 @@ fn save(repl: &Repl, path: &str) -> Result<String, Trouble> {
     Ok(format!("{path}: {} lines\n", text.lines().count()))
 }
 
-/// Divides `word rest` where the first word of an argument says something.
+/// Splits an argument at the end of its first word.
 fn first_word(typed: Typed<'_>) -> (&str, Typed<'_>) {
     let argument = typed.text.get(typed.start..).unwrap_or("");
     let word = argument.split(char::is_whitespace).next().unwrap_or("");
@@ -124,7 +124,7 @@ fn plot(repl: &mut Repl, typed: Typed<'_>, screen: Screen) -> Result<String, Tro
     show::sampled(&repl.machine.run(&call)?, (from, to), screen)
 }
 
-/// The float that a function takes, if it is one from a float to a number.
+/// Returns the float type that a function takes, if it is a function from a float to a number.
 fn sample_type(scheme: &Scheme) -> Option<&'static str> {
     let Type::Function(from, to) = &scheme.ty else { return None };
     let kind = |ty: &Type| match ty {
@@ -166,7 +166,7 @@ fn bench(repl: &mut Repl, typed: Typed<'_>) -> Result<String, Trouble> {
     ))
 }
 
-/// A time with three digits.
+/// Formats a time with three digits.
 fn milliseconds(time: f64) -> String {
     let (value, unit) = match time {
         ..1e-3 => (time * 1e6, "ns"),
@@ -188,7 +188,7 @@ fn emit(repl: &mut Repl, typed: Typed<'_>) -> Result<String, Trouble> {
     Ok(emitted(&whole(repl, typed)?, target)?)
 }
 
-/// A call that is not run: a function has arguments of some size.
+/// Makes a call for planning only; a function gets arguments of a default size.
 fn whole(repl: &mut Repl, typed: Typed<'_>) -> Result<Call, Trouble> {
     let mut call = repl.call(typed, true)?;
     let (parameters, sums) = (call.compiled.parameters.clone(), call.sums().to_vec());

@@ -1,4 +1,4 @@
-//! Matrices as pictures: a character is two pixels, one above the other, in colours; or a shade of grey where there are none.
+//! Matrices as pictures. With colours, a character is two pixels, one above the other; without, it is a shade of grey.
 
 use crate::pum::files::Values;
 use crate::pum::files::picture::byte;
@@ -10,7 +10,7 @@ const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
 
 type Pixel = [u8; 3];
 
-/// Draws a matrix in at most this many columns and lines; an error says why it is no picture.
+/// Draws a matrix in at most this many columns and lines. The error says why it cannot be drawn.
 pub fn picture(values: &Values, width: usize, height: usize, colours: bool) -> Result<String, String> {
     let [rows, columns] = values.extents[..] else {
         return Err(format!("a picture is a matrix, and this has {} dimensions", values.extents.len()));
@@ -42,7 +42,7 @@ pub fn picture(values: &Values, width: usize, height: usize, colours: bool) -> R
     Ok(text)
 }
 
-/// How bright values are.
+/// Mapping of values to brightness.
 enum Scale {
     /// As in files: floats from 0 to 1, integers from 0 to 255, truth values.
     AsIs,
@@ -51,7 +51,7 @@ enum Scale {
 }
 
 impl Scale {
-    /// The scale of grey values: their own where some are too large or too small.
+    /// Returns the scale of grey values: from least to largest if some are outside the range that files use.
     fn of(values: &Values) -> Scale {
         let most = match values.types.first() {
             Some(ty) if ty.is_float() => 1.0,
@@ -75,19 +75,19 @@ impl Scale {
     }
 }
 
-/// A scalar as a number.
+/// Converts a scalar to a number.
 pub fn number(value: Constant) -> f64 {
     value.as_float().or(value.as_integer().map(|integer| integer as f64)).unwrap_or(f64::NAN)
 }
 
-/// A picture that is not larger than the screen.
+/// A picture scaled down to the screen.
 struct Shrunk {
     columns: usize,
     rows: Vec<Vec<Pixel>>,
 }
 
 impl Shrunk {
-    /// Averages as many pixels as are needed for one to make the picture fit.
+    /// Averages as many pixels into one as are needed to make the picture fit.
     fn new(
         rows: usize,
         columns: usize,
@@ -112,7 +112,7 @@ impl Shrunk {
         Shrunk { columns, rows: (0..rows.div_ceil(side)).map(row).collect() }
     }
 
-    /// Two rows in one: the upper half of a character and what is behind it.
+    /// Writes two rows per line: the upper pixel as a half block, the lower one as its background.
     fn in_colours(&self) -> String {
         let mut text = String::new();
         for pair in self.rows.chunks(2) {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// The least and most of a canvas, in characters, whatever the terminal is like.
+/// Smallest and largest canvas, in characters, whatever the size of the terminal.
 const LEAST: (usize, usize) = (8, 3);
 const MOST: (usize, usize) = (120, 18);
 
@@ -22,7 +22,7 @@ pub fn plot(points: &[(f64, f64)], joined: bool, width: usize, height: usize) ->
     let mut canvas = Canvas { columns, rows, cells: vec![0; columns * rows] };
     let place = |(x, y): (f64, f64)| {
         let at = |value: f64, (low, high): (f64, f64), dots: usize| {
-            // Halves first: the distance of the largest numbers is none.
+            // Halves first: the difference of the largest floats would overflow.
             let part = (value / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0);
             (part * (dots - 1) as f64).round() as i64
         };
@@ -44,7 +44,7 @@ pub fn plot(points: &[(f64, f64)], joined: bool, width: usize, height: usize) ->
     Ok(framed(&canvas, &labels, margin, x_range))
 }
 
-/// The canvas with its axes.
+/// Returns the canvas with its axes.
 fn framed(canvas: &Canvas, labels: &[String; 2], margin: usize, x_range: (f64, f64)) -> String {
     let mut text = String::new();
     for row in 0..canvas.rows {
@@ -64,7 +64,7 @@ fn framed(canvas: &Canvas, labels: &[String; 2], margin: usize, x_range: (f64, f
     text
 }
 
-/// The least and the largest finite number; wider where they are the same.
+/// Returns the least and the largest finite number; a wider range if they are equal.
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (low, high) = values
         .filter(|value| value.is_finite())
@@ -76,7 +76,7 @@ fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     ((low - around).max(f64::MIN), (high + around).min(f64::MAX))
 }
 
-/// Of many points of a line, the lowest and the highest of those that come one after the other: more are not seen.
+/// Reduces a line of many points to the lowest and highest of each run of neighbours: more could not be seen.
 fn thinned(points: &[(f64, f64)], dots: usize, joined: bool) -> Vec<(f64, f64)> {
     let together = points.len() / (8 * dots);
     if together < 2 || !joined {
@@ -91,7 +91,7 @@ fn thinned(points: &[(f64, f64)], dots: usize, joined: bool) -> Vec<(f64, f64)> 
     points.chunks(together).flat_map(ends).collect()
 }
 
-/// A number in few characters.
+/// Formats a number in few characters.
 pub fn short(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 {
@@ -113,7 +113,7 @@ pub fn short(value: f64) -> String {
     }
 }
 
-/// Dots, eight in a character.
+/// A grid of dots, eight per character.
 struct Canvas {
     columns: usize,
     rows: usize,

@@ -1,5 +1,5 @@
-//! What a session knows: the texts of files and of what was typed, and values. Each text that is added is checked with all others; what it
-//! makes wrong is set aside until it fits again. Runs nothing.
+//! The state of a session: the texts of files and entries, and named values. Each new text is checked with all others. Functions that it
+//! breaks are set aside until they type-check again. Runs nothing.
 
 use super::kept::Kept;
 use super::trouble::Trouble;
@@ -17,52 +17,52 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// What the program is called while no file is loaded.
+/// Name of the program while no file is loaded.
 const NO_FILE: &str = "(session)";
 
-/// A session.
+/// The texts, values and checked program of a session.
 pub struct Session {
-    /// The file that is to be read again.
+    /// The file that `:reload` reads.
     file: Option<String>,
     /// The file whose text is among the texts.
     loaded: Option<String>,
     texts: Vec<Text>,
     values: Vec<Kept>,
-    /// Functions that are wrong since something that they use was replaced, or that were wrong in their file.
+    /// Functions with errors: something that they use was replaced, or they were wrong in their file.
     set_aside: Vec<String>,
-    /// Files that were imported, so that what they define stays what it is until they are read again.
+    /// Texts of imported files, so that their definitions stay the same until the file is loaded again.
     imports: RefCell<HashMap<String, String>>,
-    /// The program as it is.
+    /// The current program.
     program: Checks,
-    /// How many texts there were, for their names.
+    /// Number of texts so far, which names the next one.
     typed: usize,
 }
 
-/// What a new text changed.
+/// The effects of a new text or value.
 pub struct Change {
-    /// What the text defines.
+    /// The items that the text defines.
     pub defined: Module,
-    /// What is wrong with functions that are set aside.
+    /// Functions that are set aside, with their errors.
     pub wrong: Vec<(String, Wrong)>,
     /// Functions that were set aside before.
     known: Vec<String>,
-    /// Functions that were set aside and fit again.
+    /// Functions that were set aside and type-check again.
     pub mended: Vec<String>,
-    /// Values that are no longer kept.
+    /// Values that were removed.
     pub forgotten: Vec<String>,
 }
 
-/// An expression, and where it is in what was typed.
+/// An expression and its place in an entry.
 #[derive(Clone, Copy)]
 pub struct Typed<'a> {
-    /// All that was typed.
+    /// The whole entry.
     pub text: &'a str,
-    /// From which byte on it is the expression.
+    /// Byte at which the expression starts.
     pub start: usize,
 }
 
 impl Session {
-    /// A session that knows nothing but the language.
+    /// Returns a session without definitions of its own.
     pub fn new() -> Result<Session, Wrong> {
         let none = |name: &str| Err(format!("there is no `{name}`"));
         let program = checked(load(NO_FILE, "", Additions::default(), &none)?)?;
@@ -78,33 +78,33 @@ impl Session {
         })
     }
 
-    /// The program as it is, without an expression.
+    /// Returns the current program, without an expression.
     pub fn program(&self) -> &Checks {
         &self.program
     }
 
-    /// The file that was loaded last.
+    /// Returns the file that was loaded last.
     pub fn file(&self) -> Option<&str> {
         self.file.as_deref()
     }
 
-    /// The values, the oldest first.
+    /// Returns the values, oldest first.
     pub fn values(&self) -> &[Kept] {
         &self.values
     }
 
-    /// Functions that cannot be used because they are wrong.
+    /// Returns the functions that cannot be used because they have errors.
     pub fn set_aside(&self) -> &[String] {
         &self.set_aside
     }
 
-    /// The name of the next text that is typed, which messages call its place.
+    /// Returns a name for the next entry, which error messages use as its file name.
     pub fn next_name(&mut self) -> String {
         self.typed += 1;
         format!("input {}", self.typed)
     }
 
-    /// Adds items that were typed. If they are wrong themselves, nothing changes.
+    /// Adds items. If the items themselves have errors, nothing changes.
     pub fn define(&mut self, name: String, text: &str) -> Result<Change, Trouble> {
         let defined = parse(FileId(0), text, &mut 0).module;
         let mut texts = self.texts.clone();
@@ -115,9 +115,9 @@ impl Session {
         Ok(change)
     }
 
-    /// Reads a file, whose names replace those that there are, in place of the one that was read before. What is wrong in it is set aside.
+    /// Loads a file in place of the previous one; its names replace existing ones. Functions with errors are set aside.
     pub fn load(&mut self, path: &str) -> Result<Change, Trouble> {
-        // Also where it cannot be read: it may be mended and read again.
+        // Even if it cannot be read: it may be mended and loaded again.
         self.file = Some(path.to_string());
         self.imports.borrow_mut().clear();
         let text = file::read(Path::new(path)).map_err(|reason| format!("cannot read {path}: {reason}"))?;
@@ -130,7 +130,7 @@ impl Session {
         Ok(self.commit(texts, settled, defined))
     }
 
-    /// The values that new items leave as they are.
+    /// Returns the values that new items do not replace.
     fn values_beside(&self, defined: &Module) -> Vec<Kept> {
         let is_replaced = |value: &&Kept| {
             let function = |name: &str| defined.functions.iter().any(|function| &*function.name.name == name);
@@ -140,7 +140,7 @@ impl Session {
         self.values.iter().filter(|value| !is_replaced(value)).cloned().collect()
     }
 
-    /// Keeps a value, in place of what had its name.
+    /// Keeps a value, in place of the previous one of its name.
     pub fn keep(&mut self, value: Kept) -> Result<Change, Wrong> {
         let mut values = self.values.clone();
         values.retain(|old| old.given.name != value.given.name);
@@ -148,7 +148,7 @@ impl Session {
         self.change_values(values)
     }
 
-    /// No longer keeps a value; nothing if there is none of this name.
+    /// Removes a value; returns `None` if there is none of this name.
     pub fn forget(&mut self, name: &str) -> Result<Option<Change>, Wrong> {
         let mut values = self.values.clone();
         values.retain(|value| value.given.name != name);
@@ -165,7 +165,7 @@ impl Session {
         Ok(change)
     }
 
-    /// Makes what was settled the session's, and says what is different.
+    /// Makes a settled program the session's, and returns the difference.
     fn commit(&mut self, texts: Vec<Text>, settled: Settled, defined: Module) -> Change {
         let Settled { program, values, wrong } = settled;
         let is_kept = |name: &str| values.iter().any(|value| value.given.name == name);
@@ -178,8 +178,8 @@ impl Session {
         Change { defined, wrong, known, mended, forgotten }
     }
 
-    /// Checks the texts. Functions that are wrong are set aside, and values whose type is no longer one are forgotten, until the rest is right;
-    /// what `own` defines must be right.
+    /// Checks the texts. Sets functions with errors aside and removes values whose type no longer exists, until the rest type-checks;
+    /// an error in the items of `own` is returned.
     fn settle(&self, texts: &[Text], mut values: Vec<Kept>, own: &Module) -> Result<Settled, Wrong> {
         let mut wrong: Vec<(String, Wrong)> = Vec::new();
         loop {
@@ -210,14 +210,14 @@ impl Session {
                     }
                 }
             }
-            // Each round sets something aside, so there is an end.
+            // Each round sets something aside, so the loop terminates.
             if before == (wrong.len(), values.len()) {
                 return Err(found);
             }
         }
     }
 
-    /// Reads a program, and what it imports for the first time.
+    /// Reads a program, and the files that it imports for the first time.
     fn read(&self, additions: Additions<'_>) -> Result<Program, Wrong> {
         let file = self.file.as_deref().unwrap_or(NO_FILE);
         let import = |name: &str| {
@@ -231,7 +231,7 @@ impl Session {
         load(file, "", additions, &import)
     }
 
-    /// Checks an expression over all that is known.
+    /// Checks an expression against the current program and values.
     pub fn check(&self, name: &str, typed: Typed<'_>) -> Result<Checks, Wrong> {
         let given: Vec<Given> = self.values.iter().map(|value| value.given.clone()).collect();
         let expression = Expression { name, parameters: &[], text: typed.text, start: typed.start };
@@ -244,7 +244,7 @@ impl Session {
         self.read(additions).and_then(checked).map_err(|wrong| self.explained(wrong))
     }
 
-    /// Says of names that are not found whether that is because they are set aside.
+    /// Adds a note to errors about names that are not found because they are set aside.
     fn explained(&self, Wrong { sources, mut errors }: Wrong) -> Wrong {
         for error in &mut errors {
             let name = sources.text(error.span);
@@ -256,7 +256,7 @@ impl Session {
         Wrong { sources, errors }
     }
 
-    /// Makes an array program of an expression that was checked, with the values that it uses.
+    /// Makes an array program of a checked expression, with the values that it uses.
     pub fn call(&self, checks: &Checks) -> Result<Call, Wrong> {
         let compiled = compiled(checks, None)?;
         let mut inputs = Inputs::default();
@@ -266,24 +266,24 @@ impl Session {
     }
 }
 
-/// A program that is right, with what had to be left out for that.
+/// A program that type-checks, and the functions that were left out of it.
 struct Settled {
     program: Checks,
     values: Vec<Kept>,
     wrong: Vec<(String, Wrong)>,
 }
 
-/// The type of the expression of a program.
+/// Returns the type of a program's expression.
 pub fn expression_type(checks: &Checks) -> Option<&Scheme> {
     checks.checked.entry(EXPRESSION).map(|id| checks.checked.scheme(id))
 }
 
-/// Whether a type is that of a function, which is no value that can be computed.
+/// Returns whether a type is a function type, whose values cannot be computed.
 pub fn is_function(ty: &Type) -> bool {
     matches!(ty, Type::Function(..) | Type::LevelFunction(..))
 }
 
-/// The function that a place belongs to.
+/// Returns the function that contains a place.
 fn owner(module: &Module, span: Span) -> Option<String> {
     let holds = |of: Span| of.file == span.file && of.start <= span.start && span.end <= of.end;
     let function = module.functions.iter().find(|function| holds(function.span));
@@ -292,13 +292,13 @@ fn owner(module: &Module, span: Span) -> Option<String> {
     Some(name.name.to_string())
 }
 
-/// Whether a module has a function or a signature of this name.
+/// Returns whether a module has a function or a signature of this name.
 fn defines(module: &Module, name: &str) -> bool {
     module.functions.iter().any(|function| &*function.name.name == name)
         || module.signatures.iter().any(|signature| &*signature.name.name == name)
 }
 
-/// The errors that are not those of functions which were there before.
+/// Returns the errors outside functions that existed before.
 fn own_errors(found: &Wrong, module: &Module, own: &Module) -> Vec<Diagnostic> {
     let is_own = |error: &&Diagnostic| owner(module, error.span).is_none_or(|name| defines(own, &name));
     found.errors.iter().filter(is_own).cloned().collect()

@@ -11,17 +11,17 @@ use pumice::layers::scalar::ScalarType;
 use pumice_lang::show::show_briefly;
 use pumice_lang::types::Type;
 
-/// Shorter vectors, and matrices with shorter sides, are not drawn without being asked for.
+/// Shorter vectors, and matrices with a shorter side, are drawn only on command.
 const LEAST_DRAWN: usize = 8;
 
-/// A value, and its type.
+/// Returns a value and its type as text.
 pub fn value(call: &Call, arrays: &Arrays, screen: Screen) -> Result<String, Trouble> {
     let ty = &call.compiled.result;
     let text = show_briefly(ty, arrays, call.sums()).map_err(pumice::Error::from)?;
     Ok(format!("{text}{}\n", screen.faint(&format!(" : {ty}"))))
 }
 
-/// A value as a plot or a picture, if it is one that is worth it.
+/// Draws a value as a plot or a picture, if it is large enough and has a suitable type.
 pub fn drawn(call: &Call, arrays: &Arrays, screen: Screen) -> Result<Option<String>, Trouble> {
     let (Type::Array { element, .. }, [array]) = (&call.compiled.result, &arrays[..]) else {
         return Ok(None);
@@ -37,7 +37,7 @@ pub fn drawn(call: &Call, arrays: &Arrays, screen: Screen) -> Result<Option<Stri
     }
 }
 
-/// A vector of numbers, or of pairs of them, as a plot.
+/// Plots a vector of numbers or of pairs of numbers.
 pub fn plotted(arrays: &Arrays, screen: Screen) -> Result<String, Trouble> {
     let values = only(arrays)?;
     let ([count], 1 | 2) = (&values.extents[..], values.types.len()) else {
@@ -52,7 +52,7 @@ pub fn plotted(arrays: &Arrays, screen: Screen) -> Result<String, Trouble> {
     Ok(plot(&points, is_line, screen.width, screen.height)?)
 }
 
-/// What a function gives at samples from one number to another, as a plot.
+/// Plots samples of a function over a range.
 pub fn sampled(arrays: &Arrays, (from, to): (f64, f64), screen: Screen) -> Result<String, Trouble> {
     let values = only(arrays)?;
     let count = values.extents.iter().product::<usize>();
@@ -62,10 +62,10 @@ pub fn sampled(arrays: &Arrays, (from, to): (f64, f64), screen: Screen) -> Resul
     Ok(plot(&points, true, screen.width, screen.height)?)
 }
 
-/// A matrix as a picture.
+/// Draws a matrix as a picture.
 pub fn pictured(arrays: &Arrays, screen: Screen) -> Result<String, Trouble> {
     let values = only(arrays)?;
-    // The next prompt is to be seen with it.
+    // Leaves room for the next prompt.
     Ok(picture(&values, screen.width, screen.height.saturating_sub(2), screen.colours)?)
 }
 

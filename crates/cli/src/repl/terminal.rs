@@ -1,4 +1,4 @@
-//! The REPL on a terminal: lines are edited, completed, coloured and remembered by `rustyline`. Decides nothing about what they mean.
+//! The REPL at a terminal: `rustyline` edits, completes, colours and records lines. Does not interpret them.
 
 use super::answer::{Answer, Repl, Screen};
 use super::command::{COMMANDS, find};
@@ -21,7 +21,7 @@ use std::path::PathBuf;
 
 const PROMPT: &str = ">>> ";
 
-/// Reads and answers until the user leaves.
+/// Reads and answers entries until the user leaves.
 pub fn converse(mut repl: Repl) -> Result<()> {
     let colours = !no_colours();
     let config = Config::builder()
@@ -34,7 +34,7 @@ pub fn converse(mut repl: Repl) -> Result<()> {
     editor.set_helper(Some(Assistant { names: names::all(&repl.session), files: FilenameCompleter::new() }));
     let history = history_file();
     if let Some(path) = &history {
-        // There is none at first.
+        // The first session has no history yet.
         let _ = editor.load_history(path);
     }
     loop {
@@ -46,7 +46,7 @@ pub fn converse(mut repl: Repl) -> Result<()> {
         };
         if !typed.trim().is_empty() {
             let _ = editor.add_history_entry(typed.trim_end());
-            // A history that cannot be written is only shorter.
+            // A history that cannot be written only misses entries.
             let _ = history.as_ref().map(|path| editor.append_history(path));
         }
         let (width, height) = editor.dimensions().unwrap_or((80, 24));
@@ -65,7 +65,7 @@ fn failed(error: ReadlineError) -> Error {
     Error::Failed(format!("cannot read from the terminal: {error}"))
 }
 
-/// Where lines are remembered: `pumice/history` in the user's folder for such things.
+/// Returns the file of the history: `pumice/history` in the user's folder for program state.
 fn history_file() -> Option<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = variable("XDG_STATE_HOME").or_else(|| Some(variable("HOME")?.join(".local/state")))?;
@@ -74,9 +74,9 @@ fn history_file() -> Option<PathBuf> {
     Some(folder.join("history"))
 }
 
-/// Helps while a line is typed.
+/// Completes, colours and validates a line while it is typed.
 struct Assistant {
-    /// All names that there are.
+    /// All names that can be used.
     names: Vec<String>,
     files: FilenameCompleter,
 }
@@ -111,7 +111,7 @@ impl Completer for Assistant {
     }
 }
 
-/// The words that may stand at the end of a text, and where they begin; nothing if these are files.
+/// Returns the words that may complete the end of a text and where they begin, or `None` if files do.
 fn words_for(before: &str, names: &[String]) -> Option<(usize, Vec<String>)> {
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || "_':".contains(letter);
     let start = before.trim_end_matches(is_part).len();
@@ -140,7 +140,7 @@ fn words_for(before: &str, names: &[String]) -> Option<(usize, Vec<String>)> {
     }
 }
 
-/// Words of the language that are worth being completed.
+/// Keywords that are long enough to complete.
 const KEYWORDS: [&str; 8] = ["import", "type", "case", "then", "else", "true", "false", "#BlockSize"];
 
 impl Highlighter for Assistant {
@@ -157,7 +157,7 @@ impl Highlighter for Assistant {
     }
 }
 
-/// A text with the colours of its tokens; a command's name has one of its own.
+/// Colours the tokens of a text, and the name of a command.
 fn coloured(line: &str) -> String {
     let command = match line.strip_prefix(':') {
         Some(rest) => 1 + rest.split(char::is_whitespace).next().unwrap_or("").len(),
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(coloured("fn 1"), "\x1b[1;34mfn\x1b[0m \x1b[33m1\x1b[0m");
     }
 
-    /// A text without what sets colours.
+    /// Removes colour codes from a text.
     fn regex_free(text: &str) -> String {
         let mut parts = text.split('\x1b');
         let first = parts.next().unwrap_or("").to_string();

@@ -1,18 +1,18 @@
-//! Why something that was typed has no answer. A session goes on after it.
+//! Errors of an entry. The session continues after one.
 
 use crate::error::Error;
 use crate::pum::file::Wrong;
 
-/// What went wrong.
+/// The reason why an entry has no answer.
 pub enum Trouble {
-    /// The program is wrong.
+    /// The program has errors.
     Wrong(Wrong),
-    /// Something else, in words.
+    /// Another error, as a message.
     Told(String),
 }
 
 impl Trouble {
-    /// As text that ends with a line.
+    /// Renders it as text that ends with a newline.
     pub fn render(&self, colours: bool) -> String {
         match self {
             Trouble::Wrong(wrong) => wrong.render(colours),
@@ -33,7 +33,7 @@ impl From<Wrong> for Trouble {
 impl From<Error> for Trouble {
     fn from(error: Error) -> Trouble {
         match error {
-            // A mistake on a command line comes with a hint that is of no use here.
+            // A usage error comes with a hint about command lines, which is of no use here.
             Error::Usage(message) | Error::Failed(message) => Trouble::Told(message),
             other => Trouble::Told(other.to_string()),
         }

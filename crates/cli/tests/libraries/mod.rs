@@ -7,13 +7,13 @@ use std::process::Command;
 const LINEAR: &str = "crates/pumice/tests/pum/linear.pum";
 const SECOND: &str = "crates/cli/tests/libraries/second.pum";
 
-/// Builds a library in a folder; gives what is printed.
+/// Builds a library in a folder; returns the command's output.
 #[track_caller]
 fn build(file: &str, language: &str, folder: &Path) -> String {
     prints(&["build", file, "--to", language, "--out", &folder.to_string_lossy()])
 }
 
-/// What a program prints on standard output.
+/// Runs a program, and returns its standard output.
 #[track_caller]
 fn output_of(command: &mut Command) -> String {
     let output = command.env("PUMICE_CACHE_DIR", scratch("cache")).output();
@@ -23,7 +23,7 @@ fn output_of(command: &mut Command) -> String {
     text.into_owned()
 }
 
-/// The devices that libraries are tried on: OpenCL where there is a driver.
+/// Returns the devices that libraries are tried on: OpenCL if there is a driver.
 fn devices() -> Vec<&'static str> {
     let opencl = pumice::layers::runtime::open("opencl").is_ok();
     ["cpu", "sim"].into_iter().chain(opencl.then_some("opencl")).collect()
@@ -33,7 +33,7 @@ fn sources() -> PathBuf {
     repository().join("crates/cli/tests/libraries")
 }
 
-/// A program in C that is linked with libraries of a folder.
+/// Compiles a program in C, and links it with libraries of a folder.
 #[track_caller]
 fn compiled(source: &str, folder: &Path, libraries: &[&str]) -> PathBuf {
     let program = folder.join("program");
@@ -59,7 +59,7 @@ fn a_program_in_c_calls_two_libraries() {
     for device in devices() {
         assert_eq!(output_of(Command::new(&program).arg(device)), "all right\n", "{device}");
     }
-    // Nothing but the library's own functions can be seen.
+    // Only the library's own functions are exported.
     let symbols =
         output_of(Command::new("nm").args(["-D", "--defined-only"]).arg(folder.join("libsecond.so")));
     assert!(symbols.contains(" T second_total\n"), "{symbols}");

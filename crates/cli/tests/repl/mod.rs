@@ -1,7 +1,7 @@
 //! The REPL: sessions in files (`*.txt` here) and in the documentation, which are typed in and must be answered as they say; and sessions at a
 //! terminal, key by key.
 //!
-//! In a file, what is typed stands behind `>>> `, and behind `... ` where it goes on.
+//! In a file, entries are marked with `>>> `, and their further lines with `... `.
 
 use super::{file, repository, scratch};
 use rexpect::reader::Options;
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// The REPL on the simulator, with a history of its own.
+/// Returns the REPL on the simulator, with a history of its own.
 fn repl(arguments: &[&str], state: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pumice"));
     command.arg("repl").args(arguments).args(["--device", "sim"]).current_dir(repository());
@@ -20,7 +20,7 @@ fn repl(arguments: &[&str], state: &str) -> Command {
     command
 }
 
-/// What a session answers to a text, and whether all went well.
+/// Returns a session's answers to a text, and whether all succeeded.
 fn answers(arguments: &[&str], typed: &str) -> (String, bool) {
     let mut command = repl(arguments, "state");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -33,7 +33,7 @@ fn answers(arguments: &[&str], typed: &str) -> (String, bool) {
     (String::from_utf8_lossy(&output.stdout).into_owned(), output.status.success())
 }
 
-/// Types what a session types, and compares the answers.
+/// Types the entries of a session, and compares the answers.
 fn replay(name: &str, session: &str) {
     let is_typed = |line: &&str| [">>>", "..."].iter().any(|prompt| line.starts_with(prompt));
     let typed: String =
@@ -126,18 +126,18 @@ impl Terminal {
 
     #[track_caller]
     fn sees(&mut self, text: &str) -> String {
-        // What is read is a character for each byte.
+        // The terminal's output is read as one character per byte.
         let bytes: String = text.bytes().map(char::from).collect();
         self.0.exp_string(&bytes).unwrap_or_else(|error| panic!("{text}: {error}"))
     }
 
-    /// Sends keys as they are.
+    /// Sends keys unchanged.
     fn presses(&mut self, keys: &str) {
         let sent = self.0.send(keys).and_then(|_| self.0.flush());
         sent.unwrap_or_else(|error| panic!("{error}"));
     }
 
-    /// Types lines, and sees the answer and the next prompt.
+    /// Types a line, and waits for the answer and the next prompt.
     #[track_caller]
     fn says(&mut self, line: &str, answer: &str) -> String {
         self.presses(&format!("{line}\r"));
@@ -158,16 +158,16 @@ fn a_session_at_a_terminal() {
     terminal.says("fun double x = 2 * x", "double : Number a => a -> a\r\n");
     terminal.says("xs = map double [1, 2, 3]", "xs : [int]\r\n");
     terminal.says("sum xs", "12 : int\r\n");
-    // The last line again, with something behind it.
+    // The last line again, with more behind it.
     terminal.presses("\x1b[A");
     terminal.says(" + 1", "13 : int\r\n");
-    // The only name that begins so.
+    // The only name with this prefix.
     terminal.presses("doub\t");
     terminal.says(" 4", "8 : int\r\n");
-    // A line that goes on.
+    // A line that continues.
     terminal.presses("[1,\r");
     terminal.says("2]", "[1, 2] : [int; 2]\r\n");
-    // An error, and on.
+    // The session continues after an error.
     let shown = terminal.says("1 + true", "bool");
     assert!(shown.contains("input "), "{shown}");
     terminal.says(":type double", "double : Number a => a -> a\r\n");
@@ -196,7 +196,7 @@ fn a_run_is_stopped_by_a_key() {
     let mut terminal = Terminal::start(&[], "state-2");
     terminal.presses("iterateWhile (fn xs => sum xs > 0) (map (fn x => x)) [1, 2]\r");
     terminal.sees("[1, 2]");
-    // Before it runs, the key would clear the line.
+    // Before the run starts, the key would clear the line.
     std::thread::sleep(Duration::from_millis(1500));
     terminal.0.send_control('c').unwrap_or_else(|error| panic!("{error}"));
     terminal.sees("cancelled");

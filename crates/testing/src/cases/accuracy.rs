@@ -1,7 +1,7 @@
-//! How exact the mathematical functions are: every device, without `fast_math`, keeps to [`Op::max_ulps`].
+//! Accuracy of the mathematical functions: every device, without `fast_math`, keeps to [`Op::max_ulps`].
 //!
 //! Functions of `f32` are compared with those of `f64`, rounded; functions of `f64` with tables that were computed in more
-//! precision (`accuracy/table.py`). What is compared with is the exact result rounded to the type, so an error of up to half
+//! precision (`accuracy/table.py`). The reference is the exact result rounded to the type, so an error of up to half
 //! a unit more than promised can go unnoticed. Zeros must have the right sign.
 
 use crate::data::{floats, mix};
@@ -42,11 +42,11 @@ const ONE: [Op; 25] = [
 /// The functions of two numbers, in the order of their table.
 const TWO: [Op; 3] = [Op::Pow, Op::Atan2, Op::Hypot];
 
-/// Functions of doubles with their exact results, rounded.
+/// Tables of functions of doubles with their exact results, rounded.
 const TABLE_OF_ONE: &str = include_str!("accuracy/one.txt");
 const TABLE_OF_TWO: &str = include_str!("accuracy/two.txt");
 
-/// Arguments, and what each function should give for them.
+/// Arguments, and the expected result of each function.
 struct Row {
     arguments: Vec<Constant>,
     results: Vec<Constant>,
@@ -68,7 +68,7 @@ fn rows(table: &str, arity: usize) -> Result<Vec<Row>, String> {
     table.lines().skip(1).map(row).collect()
 }
 
-/// What functions of floats give, through those of doubles.
+/// Computes the expected results of functions of `f32`, through those of `f64`.
 fn rows_of_f32(ops: &[Op], arguments: impl IntoIterator<Item = Vec<f32>>) -> Vec<Row> {
     let row = |arguments: Vec<f32>| {
         let wide: Vec<Constant> = arguments.iter().map(|&x| f64::from(x).into()).collect();
@@ -81,8 +81,8 @@ fn rows_of_f32(ops: &[Op], arguments: impl IntoIterator<Item = Vec<f32>>) -> Vec
     arguments.into_iter().map(row).collect()
 }
 
-/// Units in the last place between a result and the exact one; none where both are NaN, and too many where only one is, or
-/// where zeros differ in sign.
+/// Returns the units in the last place between a result and the exact one: 0 if both are NaN, and the maximum if only one is, or
+/// if zeros differ in sign.
 fn distance(found: Constant, exact: Constant) -> u64 {
     let (f, e) = (found.as_float().unwrap_or(f64::NAN), exact.as_float().unwrap_or(f64::NAN));
     let signs_differ = f == 0.0 && e == 0.0 && f.is_sign_negative() != e.is_sign_negative();
@@ -93,7 +93,7 @@ fn distance(found: Constant, exact: Constant) -> u64 {
     }
 }
 
-/// Computes every function for every row and compares.
+/// Computes every function for every row and compares the results.
 fn check(h: &Harness, ops: &[Op], ty: ScalarType, rows: &[Row]) -> Outcome {
     let arity = ops[0].arity();
     let column = |k: usize| rows.iter().map(move |row| row.arguments[k]);
@@ -117,7 +117,7 @@ fn check(h: &Harness, ops: &[Op], ty: ScalarType, rows: &[Row]) -> Outcome {
     let mut wrong = false;
     for (row, found) in rows.iter().zip(found.chunks(ops.len())) {
         for (k, (&op, (&found, &exact))) in ops.iter().zip(found.iter().zip(&row.results)).enumerate() {
-            // Which zero gamma gives, where it is too small for a number, is not said.
+            // The sign of the zero that gamma gives on underflow is unspecified.
             let zeros = found.as_float() == Some(0.0) && exact.as_float() == Some(0.0);
             let distance = if op == Op::Gamma && zeros { 0 } else { distance(found, exact) };
             let most = op.max_ulps_at(ty, double(row.arguments[0]));
@@ -142,16 +142,16 @@ fn check(h: &Harness, ops: &[Op], ty: ScalarType, rows: &[Row]) -> Outcome {
     Err(messages.join("; "))
 }
 
-/// Numbers of every size, and those at which functions are hard to compute.
+/// Returns numbers of every magnitude, and those at which functions are hard to compute.
 fn arguments_of_f32() -> Vec<f32> {
     let mut all =
         vec![0.0, 1e-45, 1e-40, f32::MIN_POSITIVE, 1e-10, 0.5, 1.0, 2.0, 10.0, 1e10, f32::MAX, f32::INFINITY];
-    // The ends of exp, exp2, sinh and tanh, of exp10, erfc and gamma.
+    // The limits of exp, exp2, sinh and tanh, of exp10, erfc and gamma.
     all.extend([38.53184, 38.54, 45.0, 10.05, 10.1, 9.19, 35.04, 35.05, 42.5, 4e36]);
     all.extend([
         88.72284, 88.73, 87.34, 103.97, 103.98, 104.0, 127.999, 128.0, 126.5, 149.0, 150.5, 89.41, 9.01,
     ]);
-    // Near to multiples of π/2, and the worst of them.
+    // Close to multiples of π/2, and the worst of them.
     let half = std::f32::consts::FRAC_PI_2;
     all.extend([half, 2.0 * half, 3.0 * half, 11.0 * half, 1e5, 1.647_664_9e7, 5.719_209_6e25, 1.6e38]);
     all.extend((0..40).map(|k| f32::from_bits(1.0f32.to_bits() - 20 + k)));
@@ -205,7 +205,7 @@ pub fn powers_and_angles_of_f64(h: &Harness) -> Outcome {
     check(h, &TWO, ScalarType::F64, &rows(TABLE_OF_TWO, 2)?)
 }
 
-/// The document says what [`Op::max_ulps`] does.
+/// The documentation agrees with [`Op::max_ulps`].
 #[test]
 fn the_document_has_every_function() {
     let document = include_str!("../../../../docs/accuracy.md");
@@ -217,7 +217,7 @@ fn the_document_has_every_function() {
     }
 }
 
-/// Functions of numbers that are known when the program is compiled keep to the same bounds.
+/// Functions of constants, evaluated when the program is compiled, keep to the same bounds.
 pub fn functions_of_constants(h: &Harness) -> Outcome {
     let rows = rows_of_f32(&ONE, [vec![0.7f32]]);
     let constants = |_: &[Term]| {

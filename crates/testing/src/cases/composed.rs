@@ -1,5 +1,5 @@
-//! Elements that are composed of others: structs and enums of users, generic ones, arrays of a fixed length, complex numbers,
-//! results, and tuples of twelve; mapped, reduced, combined, ordered and kept from round to round.
+//! Composed elements: structs and enums of users, generic ones, arrays of a fixed length, complex numbers,
+//! results, and tuples of twelve; mapped, reduced, combined, ordered and carried from round to round.
 
 use crate::data::{Sample, mix, values};
 use crate::{Harness, Outcome};
@@ -7,7 +7,7 @@ use num_complex::Complex;
 use pumice::prelude::*;
 use std::ops::Add;
 
-/// None, one, an odd number, and more than three blocks of every device.
+/// No element, one, an odd number, and more than three blocks of every device.
 const SIZES: [usize; 4] = [0, 1, 257, 20_000];
 
 #[derive(Clone, Copy, Debug, PartialEq, Elt)]
@@ -144,7 +144,7 @@ impl Sample for Event {
     }
 }
 
-/// The last of two events that is one: associative, and it does not commute.
+/// Returns the last of two events that is not nothing: associative, but not commutative.
 fn later(a: EventExp, b: EventExp) -> EventExp {
     cond(b.is_nothing(), || a, || b)
 }

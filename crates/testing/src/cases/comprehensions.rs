@@ -5,7 +5,7 @@ use crate::data::values;
 use crate::{Harness, Outcome};
 use pumice::prelude::*;
 
-/// Numbers from -20 to 20.
+/// Returns numbers from -20 to 20.
 fn numbers(seed: u64, count: usize) -> Vec<i64> {
     values::<i64>(seed, count).into_iter().map(|x| x.rem_euclid(41) - 20).collect()
 }
@@ -71,8 +71,8 @@ pub fn reductions(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// Reductions for each element: several in one expression, in conditions and keys, some over ranges that are long for a block,
-/// and those that are computed only sometimes.
+/// Reductions per element: several in one expression, in conditions and keys, some over ranges that are long for a block,
+/// and some that are computed only under a condition.
 pub fn reductions_of_each(h: &Harness) -> Outcome {
     let mean = h.compile(|xs: Acc<Vector<i64>>, n: Exp<i64>| {
         comp![
@@ -105,7 +105,7 @@ pub fn reductions_of_each(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// Where so many rows begin and end in `count` elements; some are empty.
+/// Returns the offsets of this many rows in `count` elements; some rows are empty.
 fn offsets(rows: usize, count: usize) -> Vec<i64> {
     (0..=rows)
         .map(|row| ((row * row * 7) % 100 + row * 100) * count / ((rows.max(1)) * 100))
@@ -113,7 +113,7 @@ fn offsets(rows: usize, count: usize) -> Vec<i64> {
         .collect()
 }
 
-/// A sparse matrix, by rows, times a vector, and times a dense matrix.
+/// Multiplies a sparse matrix, in compressed rows, with a vector and with a dense matrix.
 pub fn sparse_matrices(h: &Harness) -> Outcome {
     type Rows = Acc<Vector<(i64, i64)>>;
     let times_vector = h.compile(|rows: Rows, entries: Acc<Vector<(i64, f64)>>, xs: Acc<Vector<f64>>| {
@@ -138,7 +138,7 @@ pub fn sparse_matrices(h: &Harness) -> Outcome {
         let of = |(a, b): &(i64, i64)| entries[*a as usize..*b as usize].iter();
         let xs: Vec<f64> = (0..columns).map(|i| i as f64 - 3.0).collect();
         let sums = rows.iter().map(|row| of(row).map(|(column, v)| v * xs[*column as usize]).sum::<f64>());
-        // Sums of small multiples of a half are exact in any order; that of nothing is 0.
+        // Sums of small multiples of a half are exact in any order; an empty sum is 0.
         times_vector.check((&rows, &entries, &xs), &sums.map(|sum| sum + 0.0).collect::<Vec<_>>())?;
         let m = Matrix::from_fn([columns, width], |[i, j]| (i + 2 * j) as f64).map_err(|e| e.to_string())?;
         let mut expected = Vec::new();
@@ -188,7 +188,7 @@ pub fn orders(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// Words, by their length and first letter, are counted and summed up, and those that come often are listed.
+/// Words are grouped by length and first letter, counted and summed up; groups of several are listed, the largest first.
 pub fn groups(h: &Harness) -> Outcome {
     let program = h.compile(|words: Acc<Vector<(u32, u32, i64)>>| {
         comp![
@@ -241,7 +241,7 @@ pub fn joins(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// Keys that are far apart, the smallest and the largest that there are, and many that are equal; what is searched for lies among and
+/// Keys that are far apart, the smallest and largest possible ones, and many that are equal; the searched keys lie among and
 /// outside of them.
 pub fn joins_of_uneven_keys(h: &Harness) -> Outcome {
     let program = h.compile(
@@ -259,13 +259,13 @@ pub fn joins_of_uneven_keys(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// How many Pythagorean triples there are below a number, and which.
+/// Pythagorean triples below a number, counted and listed.
 pub fn pythagorean_triples(h: &Harness) -> Outcome {
     let listed = h.compile(
         |n: Exp<i64>| comp![(x, y, z) | x <- 1..n, y <- x..n, z <- y..x + y, z < n, x * x + y * y == z * z],
     )?;
     let counted = h.compile(|n: Exp<i64>| {
-        // As many multiplications as there are pairs: the third number is what fits.
+        // The third number follows from the other two, so the work is proportional to the number of pairs.
         count![x <- 1..n, y <- x..n, let z = ((x * x + y * y) as f64).sqrt() as i64, z < n, x * x + y * y == z * z]
     })?;
     let triples = |n: i64| {
@@ -286,7 +286,7 @@ pub fn pythagorean_triples(h: &Harness) -> Outcome {
 type Point = (i64, i64);
 type PointExp = (Exp<i64>, Exp<i64>);
 
-/// The points of a line, from one with a number on: as the paper's `get_point_in_line`, with integers.
+/// Returns the `i`-th point of a line, counted from its first: the paper's `get_point_in_line`, with integers.
 fn on_line((x1, y1): PointExp, (x2, y2): PointExp, i: Exp<i64>) -> PointExp {
     let (dx, dy) = (x2 - x1, y2 - y1);
     let steps = dx.abs().max(dy.abs()).max(1);

@@ -1,4 +1,4 @@
-//! Choices and loops inside functions on elements.
+//! Conditionals and loops inside functions on elements.
 
 use crate::data::{FEW_SIZES, SIZES, values};
 use crate::{Harness, Outcome};
@@ -66,7 +66,7 @@ pub fn values_shared_between_branches(h: &Harness) -> Outcome {
             let both = (x * 2_654_435_761) ^ (x >> 3);
             let one_side = both * both + 7;
             let first = cond((x & 1).eq(0), || one_side + both, || both - 1);
-            // What one branch computed is used again afterwards, and in a branch of its own.
+            // A value computed in one branch is used again afterwards, and in another branch.
             let second = cond((x & 2).eq(0), || one_side * 3, || first);
             (first, second, one_side)
         })
@@ -86,7 +86,7 @@ pub fn values_shared_between_branches(h: &Harness) -> Outcome {
 }
 
 pub fn the_other_branch_is_not_evaluated(h: &Harness) -> Outcome {
-    // Nothing is divided by zero, because only the other side would do it.
+    // Nothing is divided by zero: only the side that is not taken would do it.
     let program = h.compile(|xs: Acc<Vector<i32>>| {
         xs.map(|x| {
             let inverse = cond(x.eq(0), || constant(-1), || 1000 / x);
@@ -139,7 +139,7 @@ pub fn loops_of_different_lengths(h: &Harness) -> Outcome {
 }
 
 pub fn loops_inside_loops(h: &Harness) -> Outcome {
-    // How many (a, b) with a < n and b < a, a + b divisible by 3; and three loops deep.
+    // Counts (a, b) with a < n and b < a, a + b divisible by 3; and three nested loops.
     let program = h.compile(|n: Exp<i64>| {
         generate(n, |i| {
             let limit = (i % 13).cast::<i32>();
@@ -253,7 +253,7 @@ pub fn branches_inside_loops(h: &Harness) -> Outcome {
 }
 
 pub fn loops_of_several_values(h: &Harness) -> Outcome {
-    // Fibonacci numbers: the values of a step depend on each other's old values.
+    // Fibonacci numbers: each value of a step depends on the other's old value.
     let program = h.compile(|n: Exp<i64>| {
         generate(n, |i| {
             let start = (i % 90, (constant(0u64), constant(1u64)), constant(true));
@@ -276,7 +276,7 @@ pub fn loops_of_several_values(h: &Harness) -> Outcome {
 }
 
 pub fn a_loop_that_is_never_entered(h: &Harness) -> Outcome {
-    // Its body would divide by zero, whether or not the divisor changes in it.
+    // The body would divide by zero, whether or not the divisor changes in it.
     let program = h.compile(|xs: Acc<Vector<i32>>| {
         xs.map(|x| {
             let zero = x - x.max(x - 1);

@@ -1,4 +1,4 @@
-//! Operations that compute each element by itself.
+//! Operations that compute each element independently.
 
 use crate::data::{FEW_SIZES, SHAPES, SIZES, Sample, mix, values};
 use crate::{Harness, Outcome};
@@ -60,7 +60,7 @@ pub fn used_arrays(h: &Harness) -> Outcome {
         &[11, 22, 33, 44, 55, 66],
     )?;
     h.check(|| use_(&[(1u32, 2.0f32)]).map(|(a, b)| (b, a)), (), &[(2.0, 1)])?;
-    // An array beside an argument, and a used array as the result.
+    // An array constant beside an argument, and a used array as the result.
     let beside = |xs: Acc<Vector<i32>>| xs.zip_with(use_(slice), |x, y| x * y);
     h.check(beside, &[1, 0, -1, 2, 3, 4], &[10, 0, -30, 80, 150, 240])?;
     h.check(|| use_(slice), (), slice)?;
@@ -126,7 +126,7 @@ pub fn options(h: &Harness) -> Outcome {
     let zipped = h.compile(|xs: Acc<Vector<Option<i32>>>, ys: Acc<Vector<Option<f32>>>| {
         xs.zip_with(ys, |x, y| (x.zip(y), x.is_none(), y.unwrap_or(0.5)))
     })?;
-    // The first that is there: associative, and it does not commute.
+    // The first value that is present: associative, but not commutative.
     let first = h.compile(|xs: Acc<Vector<Option<i32>>>| xs.fold(None, |a, b| a.or(b)))?;
     for n in SIZES {
         let (xs, ys) = (values::<Option<i32>>(21, n), values::<Option<f32>>(22, n));
@@ -408,7 +408,7 @@ pub fn made_of_numbers(h: &Harness) -> Outcome {
     h.check(table, (), &[11, 12, 13, 21, 22, 23])
 }
 
-/// The same bits on every device: what another program made of the published algorithm.
+/// Random numbers have the same bits on every device, and those that another implementation of the published algorithm gives.
 pub fn random_numbers(h: &Harness) -> Outcome {
     use pumice::random::{integers, normal, uniform};
     h.check(|seed: Exp<u64>| uniform::<u32, _>(3, seed), 42, &[2012563771, 1404726525, 2827443659])?;

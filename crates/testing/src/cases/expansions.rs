@@ -6,7 +6,7 @@ use pumice::OptionExp;
 use pumice::kernel::skeletons::Division;
 use pumice::prelude::*;
 
-/// Sizes of so many sources: many small ones, some empty, and a few that are large.
+/// Returns the sizes of this many sources: many small ones, some empty, and a few large ones.
 fn sizes(sources: usize) -> Vec<i64> {
     let pattern = [3, 0, 1, 7, 0, 0, 2, 40, 5, 1, 300, 0, 33];
     let size = |number: usize| match number % 701 {
@@ -32,7 +32,7 @@ fn in_order_of<T: Sample>(h: &Harness) -> Outcome {
 }
 
 pub fn in_order(h: &Harness) -> Outcome {
-    // What is scanned is sizes, whatever the elements are: an imitated warp's compiler takes its time.
+    // The scan is of sizes, whatever the elements are, so one type suffices: the compiler takes long for an emulated warp.
     in_order_of::<(i32, (f64, bool))>(h)?;
     let filtered = h.compile(|sizes: Acc<Vector<i64>>| {
         let pairs = sizes.map(|size| size * 2).expand(|size| size / 2, |size, number| (size, number));
@@ -53,7 +53,7 @@ pub fn in_order(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// Where an element goes: one of `bins` targets, or nowhere.
+/// Returns the target of an element: one of `bins`, or none.
 fn target(source: i64, number: i64, bins: i64) -> Option<i64> {
     let mixed = source * 31 + number * 7;
     (mixed % 5 != 0).then_some(mixed % bins)
@@ -65,7 +65,7 @@ fn target_exp(source: Exp<i64>, number: Exp<i64>, bins: i64) -> OptionExp<Exp<i6
 }
 
 pub fn gathered(h: &Harness) -> Outcome {
-    // Few targets, which a block may have a table of, and many.
+    // Few targets, for which a block may keep a table, and many.
     for bins in [10i64, 3001] {
         let counts = h.compile(move |sizes: Acc<Vector<i64>>| {
             let sources = sizes.indexed();
@@ -134,7 +134,7 @@ pub fn gathered_by_every_division(h: &Harness) -> Outcome {
 }
 
 pub fn reduced_per_source(h: &Harness) -> Outcome {
-    // Affine maps do not commute, and the initial one is not neutral.
+    // Affine maps do not commute, and the initial one is not the neutral element.
     let program = h.compile(|sizes: Acc<Vector<i64>>| {
         sizes.expand_reduce(
             |size| size,
@@ -198,6 +198,6 @@ pub fn wrong_sizes(h: &Harness) -> Outcome {
     let large = ["9223372036854775807 elements", "room", "expand", file!()];
     h.expect_failure(placed.run(&[i64::MAX, 7]), &large)?;
     h.expect_failure(gathered.run(&[3, i64::MAX]), &large)?;
-    // Each of them is fine, and all of them are too many for an array.
+    // Each size is valid, but their sum is too large for an array.
     h.expect_failure(placed.run(&[1 << 42; 1 << 18]), &["too large", "expand", file!()])
 }

@@ -1,4 +1,4 @@
-//! What must be an error, and its message: the operation and the place in this file.
+//! Failures and their messages, which name the operation and the place in this file.
 
 use crate::data::values;
 use crate::{Harness, Outcome};
@@ -86,14 +86,14 @@ pub fn an_index_too_small(h: &Harness) -> Outcome {
     let xs = values::<i64>(84, 10);
     h.expect_error(program, (&xs, -1), &["index -1 out of bounds for length 10 in backpermute at", file!()])?;
     h.expect_error(program, (&xs, i64::MIN), &["index -9223372036854775808 out of bounds for length 10"])?;
-    // An index that is right modulo 2^32.
+    // An index that is in bounds modulo 2^32.
     h.expect_error(program, (&xs, 1 << 32), &["index 4294967296 out of bounds for length 10"])?;
     h.expect_error(program, (&[0; 0], 0), &["index 0 out of bounds for length 0"])?;
     h.check(program, (&xs, 9), &xs[9..])
 }
 
 pub fn an_index_out_of_one_of_two_dimensions(h: &Harness) -> Outcome {
-    // The flattened index would be inside.
+    // The flattened index would be in bounds.
     let program = |m: Acc<Matrix<i32>>, i: Exp<i64>, j: Exp<i64>| m.backpermute((), |()| (i, j));
     let m = Matrix::from_vec([4, 5], (0..20).collect()).map_err(|error| error.to_string())?;
     h.expect_error(program, (&m, 1, 7), &["index 7 out of bounds for length 5 in backpermute at", file!()])?;
@@ -136,7 +136,7 @@ pub fn bad_indices_inside_a_fold(h: &Harness) -> Outcome {
 }
 
 pub fn a_bad_index_behind_a_bad_index(h: &Harness) -> Outcome {
-    // The second index is computed where the first is bad already; memory must not be touched there.
+    // The second index is computed even if the first is out of bounds; memory must not be accessed then.
     let program = h.compile(|xs: Acc<Vector<i32>>, a: Exp<i64>, b: Exp<i64>| {
         let n = xs.size();
         xs.backpermute(n, |i| i + a).map(|x| x + 1).backpermute(n, |i| i * b)
@@ -183,7 +183,7 @@ pub fn divisions_by_zero(h: &Harness) -> Outcome {
         })* };
     }
     divisions!(i32, i64, u32, u64);
-    // Floats divide by zero.
+    // Division of floats by zero is valid.
     h.check(|x: Exp<f32>, y: Exp<f32>| unit((x / y, x % y)), (1.0, 0.0), &[(f32::INFINITY, f32::NAN)])
 }
 
@@ -207,7 +207,7 @@ pub fn divisions_by_a_constant_zero(h: &Harness) -> Outcome {
     h.expect_error(|xs: Acc<Vector<i32>>| xs.map(|x| x / 0), &[1, 2], message)?;
     h.expect_error(|| unit(constant(1i64) / 0), (), message)?;
     h.expect_error(|x: Exp<u32>| unit(x / (x - x)), 3, message)?;
-    // Not where it is not reached.
+    // No failure if it is not reached.
     h.check(|xs: Acc<Vector<i32>>| xs.map(|x| cond(x.gt(100), || x / 0, || x)), &[1, 2], &[1, 2])
 }
 
@@ -227,7 +227,7 @@ pub fn a_failure_reaches_what_depends_on_it(h: &Harness) -> Outcome {
     let xs = [10, 20, 30];
     let (good, bad) = (divide.run((&xs, 10))?, divide.run((&xs, 0))?);
     let message: &[&str] = &["integer division by zero in division at", file!()];
-    // The failure is told by whatever was computed from the failed array, near or far, and by nothing else.
+    // Everything computed from the failed array reports the failure, directly or indirectly, and nothing else does.
     let near = add.run((&good, &bad));
     let far = near.clone().and_then(|near| total.run(&near));
     h.expect_failure(near, message)?;
@@ -244,7 +244,7 @@ pub fn the_next_run_works(h: &Harness) -> Outcome {
         h.expect_failure(program.run((&[10, 20], 0)), &["integer division by zero"])?;
         program.check((&[10, 20], round), &[10 / round, 20 / round])?;
     }
-    // A failure that nobody looks at.
+    // A failure that is never read.
     for round in 1..6 {
         drop(program.run((&[10, 20], 0))?);
         program.check((&[10, 20], round), &[10 / round, 20 / round])?;

@@ -1,4 +1,4 @@
-//! Filters: how many elements are kept is known on the device only.
+//! Filters: only the device knows the number of kept elements.
 
 use crate::data::{FEW_SIZES, SIZES, values};
 use crate::{Harness, Outcome};
@@ -130,7 +130,7 @@ pub fn partitions_and_flags(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// How many are kept, asked for inside functions, also where nobody asks what they are.
+/// The number of kept elements is used inside functions, also if the elements themselves are not used.
 pub fn counts_inside_functions(h: &Harness) -> Outcome {
     let kept = |xs: Acc<Vector<i32>>| xs.filter(|x| (x & 3).eq(0));
     let alone = h.compile(move |xs: Acc<Vector<i32>>| unit(kept(xs).size()))?;

@@ -28,7 +28,7 @@ const MATRICES: [[usize; 2]; 20] = [
     [1, 20_000],
 ];
 
-/// A few of [`MATRICES`], for what is not about shapes: a kernel is compiled for most of them.
+/// A few of [`MATRICES`], for cases that are not about shapes: a kernel is compiled for most of them.
 const FEW_MATRICES: [[usize; 2]; 7] = [[0, 7], [7, 0], [1, 1], [300, 5], [65, 257], [7, 1024], [3, 4099]];
 
 fn matrix<T: Sample>(seed: u64, extents: [usize; 2]) -> Result<(Vec<T>, Matrix<T>), String> {
@@ -132,7 +132,7 @@ pub fn products_that_wrap(h: &Harness) -> Outcome {
 }
 
 pub fn several_results_at_once(h: &Harness) -> Outcome {
-    // (sum, largest, smallest, how many)
+    // (sum, largest, smallest, count)
     let program = h.compile(|m: Acc<Matrix<f64>>| {
         let neutral = (0.0, f64::NEG_INFINITY, f64::INFINITY, 0i32);
         m.map(|x| (x, x, x, constant(1)))
@@ -146,7 +146,7 @@ pub fn several_results_at_once(h: &Harness) -> Outcome {
         });
         program.check(&m, &expected).map_err(|m| format!("{extents:?}: {m}"))?;
     }
-    // The place of the largest: commutes, but the proof does not see that.
+    // The place of the largest element: commutes, but the proof does not see that.
     let place = h.compile(|m: Acc<Matrix<i32>>| {
         let (rows, columns) = m.shape();
         m.zip(generate((rows, columns), |(_, j)| j)).fold((i32::MIN, i64::MAX), |(a, i), (b, j)| {
@@ -198,7 +198,7 @@ pub fn initial_values_count_once(h: &Harness) -> Outcome {
         let expected: Vec<i64> = folded.iter().map(|(sum, largest)| sum ^ largest).collect();
         rows_of.check((-9i64, &m), &expected).map_err(|m| format!("{extents:?}: {m}"))?;
     }
-    // Zero is no divisor: what lanes without elements hold must never reach the operator.
+    // Zero is no valid divisor: values of lanes without elements must never reach the operator.
     let divided =
         h.compile(|xs: Acc<Vector<u32>>| xs.map(|x| x % 7 + 1).fold(6, |a, b| (a * b) / ((a * b).min(1))))?;
     for n in FEW_SIZES {
@@ -293,7 +293,7 @@ pub fn reshapes_after_folds(h: &Harness) -> Outcome {
 }
 
 pub fn arrays_beside_folds(h: &Harness) -> Outcome {
-    // A fold is used at every index of another array, and two folds side by side.
+    // A fold that is used at every index of another array, and two folds side by side.
     let program = h.compile(|m: Acc<Matrix<i32>>, bias: Acc<Vector<i32>>| {
         let (rows, columns) = m.shape();
         let sums = m.clone().sum();

@@ -1,4 +1,4 @@
-//! Elements by index inside functions, gathers, and arrays put one after the other, against plain Rust.
+//! Elements by index inside functions, gathers, and concatenations, against plain Rust.
 
 use crate::data::{Sample, values};
 use crate::{Harness, Outcome};
@@ -36,7 +36,7 @@ pub fn elements_of_every_type(h: &Harness) -> Outcome {
 
 pub fn tables_that_are_computed(h: &Harness) -> Outcome {
     let xs: Vec<i32> = values(63, 1500);
-    // A pull, written into the function; a fold and a scan, in memory; a filter's result, which is placed first.
+    // A pull, inlined into the function; a fold and a scan, in memory; a filter's result, which is compacted first.
     let pull = |xs: Acc<Vector<i32>>| {
         let squares = generate(1000, |i| (i * i).cast::<i32>());
         xs.map(|x| squares.at((x & 511).cast::<i64>()))
@@ -70,7 +70,7 @@ pub fn tables_that_are_computed(h: &Harness) -> Outcome {
     h.check(kept, &xs, &expected.collect::<Vec<_>>())
 }
 
-/// Arrays of which there is nothing but an element or an extent.
+/// Arrays of which only an element or an extent is used.
 pub fn tables_that_nobody_keeps(h: &Harness) -> Outcome {
     let m = Matrix::from_vec([3, 3], (0..9).collect::<Vec<i32>>()).map_err(|error| error.to_string())?;
     h.check(|m: Acc<Matrix<i32>>| unit(m.reshape(9).at(5)), &m, &[5])?;
@@ -96,7 +96,7 @@ pub fn tables_that_nobody_keeps(h: &Harness) -> Outcome {
     h.check(rounds, &m, &expected)
 }
 
-/// Rows of different lengths, by offsets.
+/// Rows of different lengths, given by offsets.
 pub fn loops_over_rows_of_different_lengths(h: &Harness) -> Outcome {
     let sums = |offsets: Acc<Vector<i64>>, xs: Acc<Vector<i64>>| {
         generate(offsets.size() - 1, |row| {
@@ -168,12 +168,12 @@ pub fn indices_that_are_not_there(h: &Harness) -> Outcome {
     h.expect_error(chosen, (&[5], &[7, 8]), &["index 5", "gather_if at", file!()])
 }
 
-/// An array operation for each element, which there is not.
+/// An array operation per element is an error.
 pub fn operations_inside_functions(h: &Harness) -> Outcome {
     let nested =
         |xs: Acc<Vector<i32>>, ys: Acc<Vector<i32>>| xs.map(|x| ys.clone().map(|y| y * x).sum().the());
     h.expect_error(nested, (&[1], &[2]), &["no array is computed for each element", "replicate", file!()])?;
-    // One that does not depend on the element is computed once.
+    // An array operation that does not depend on the element is computed once.
     let once = |xs: Acc<Vector<i32>>, ys: Acc<Vector<i32>>| xs.map(|x| x + ys.clone().sum().the());
     h.check(once, (&[1, 2], &[10, 20]), &[31, 32])
 }
@@ -205,7 +205,7 @@ pub fn arrays_one_after_the_other(h: &Harness) -> Outcome {
             program.check_shaped((&cube(first, &xs)?, &cube(second, &ys)?), all, &expected)?;
         }
     }
-    // Parts that are handed on by others, and who listens to the whole.
+    // Parts that are pushes, and consumers of the whole.
     let xs: Vec<i32> = values(69, 777);
     let sums = |xs: Acc<Vector<i32>>| {
         let sums = xs.clone().scanl1(|a, b| a + b).map(|x| x & 63);
@@ -231,7 +231,7 @@ pub fn arrays_one_after_the_other(h: &Harness) -> Outcome {
     )
 }
 
-/// More parts than one kernel takes, of which some want a kernel of their own, and who listens to all of them.
+/// More parts than one kernel takes, some of which need a kernel of their own, and consumers of all of them.
 pub fn many_parts(h: &Harness) -> Outcome {
     let whole = |xs: Acc<Vector<i32>>, ys: Acc<Vector<i32>>| {
         let turned = xs.clone().reshape((2, xs.size() / 2)).transpose().flatten();
@@ -243,7 +243,7 @@ pub fn many_parts(h: &Harness) -> Outcome {
     let heard = h.compile(move |xs: Acc<Vector<i32>>, ys: Acc<Vector<i32>>| {
         whole(xs, ys).histogram(32, |x| (x & 31).cast::<i64>())
     })?;
-    // The second length decides whether parts begin where wide accesses may.
+    // The second length determines whether parts are aligned for wide accesses.
     for (size, other) in [(0, 0), (2, 1), (5000, 300), (5000, 301)] {
         let (xs, ys): (Vec<i32>, Vec<i32>) = (values(70, size), values(71, other));
         let turned = (0..size).map(|i| xs[i % 2 * (size / 2) + i / 2]);

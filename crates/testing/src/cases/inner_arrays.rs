@@ -6,7 +6,7 @@ use pumice::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Numbers from 0 to 40, few of which are large for a block.
+/// Returns numbers from 0 to 40, few of which are large for a block.
 fn numbers(seed: u64, count: usize) -> Vec<i64> {
     let mut numbers: Vec<i64> = values::<i64>(seed, count).into_iter().map(|x| x.rem_euclid(41)).collect();
     if count > 1 {
@@ -17,12 +17,12 @@ fn numbers(seed: u64, count: usize) -> Vec<i64> {
 
 const LENGTHS: [usize; 3] = [0, 1, 203];
 
-/// What the inner array of a number is made of.
+/// Returns the inner array of a number.
 fn row(n: i64) -> Vec<i64> {
     (0..n).map(|j| j * 37 % (n + 2)).filter(|x| x % 5 != 0).collect()
 }
 
-/// Values of an inner array, whose length is that of a filter: reductions, elements, and those that empty ones have none of.
+/// Values computed from a filtered inner array: reductions, and elements, which empty ones lack.
 pub fn taken(h: &Harness) -> Outcome {
     let program = h.compile(|ns: Acc<Vector<i64>>| {
         comp![
@@ -52,7 +52,7 @@ pub fn taken(h: &Harness) -> Outcome {
     )
 }
 
-/// Rows of inner arrays: the largest of each, in order, each once; and running sums of the rows of what is left.
+/// Rows of inner arrays: the largest elements of each, in order; distinct elements; and running sums of the rows that a condition keeps.
 pub fn rows(h: &Harness) -> Outcome {
     let largest = |ns: Acc<Vector<i64>>| comp![[x / 2 | x <- row, order by x desc, take n / 3] | n <- ns, let row = [j * 37 % (n + 2) | j <- 0..n]];
     let once = |ns: Acc<Vector<i64>>| comp![[j * 37 % (n + 2) / 3 | j <- 0..n, distinct] | n <- ns];
@@ -92,7 +92,7 @@ pub fn rows(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// Groups of each inner array: those that have many elements, in the order of their sums; and how many there are, of keys with several parts.
+/// Groups of each inner array: those with many elements, ordered by their sums; and the number of groups, by keys with several parts.
 pub fn groups(h: &Harness) -> Outcome {
     let large = |ns: Acc<Vector<i64>>| {
         comp![
@@ -131,7 +131,7 @@ pub fn groups(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// Each element goes round its own loop, over an inner array that becomes shorter, and with a number of rounds.
+/// Each element has its own loop, over an inner array that becomes shorter, and with a number of rounds.
 pub fn loops(h: &Harness) -> Outcome {
     let program = h.compile(|ns: Acc<Vector<i64>>| {
         comp![
@@ -161,7 +161,7 @@ pub fn loops(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// Rows drop what is below their mean until that is nothing: each so many times.
+/// Rows drop the elements below their mean until there are none: each in its own number of rounds.
 pub fn loops_of_rows(h: &Harness) -> Outcome {
     let program = |rows: AccRagged<i64>| {
         while_rows(
@@ -171,7 +171,7 @@ pub fn loops_of_rows(h: &Harness) -> Outcome {
                 comp![size > 0 && least[i].unwrap_or(0) * size < sum | i <- 0.. | (sum, size) <- rows.clone().sum().zip(rows.lengths())]
             },
             |(rows, rounds)| {
-                // Which fails for an empty row.
+                // The mean of an empty row would fail.
                 let means = rows.clone().sum().zip_with(rows.lengths(), |sum, size| sum / size);
                 (comp![[x | x <- rows[i], x > means[i]] | i <- 0..rows.size()], rounds.map(|n| n + 1))
             },
@@ -198,7 +198,7 @@ pub fn loops_of_rows(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// The medians of inner arrays, and how many elements these have together, with so little memory that there are many chunks.
+/// The medians of inner arrays, and their total number of elements, with so little memory that there are many chunks.
 pub fn chunks(h: &Harness) -> Outcome {
     let medians = h.compile(|ns: Acc<Vector<i64>>, limit: Exp<i64>| {
         ns.in_chunks(

@@ -1,5 +1,5 @@
-//! The programs over irregular data of `pumice_algorithms`, small: nothing, and a few blocks, against plain Rust. Few extents, because
-//! each may need kernels of its own; other ones are for the cases of the operations.
+//! The programs over irregular data of `pumice_algorithms` at small sizes: nothing, and a few blocks, against plain Rust. Few extents, because
+//! each may need kernels of its own; the cases of the operations have others.
 
 use crate::{Harness, Outcome};
 use pumice::prelude::*;
@@ -8,7 +8,7 @@ use pumice_algorithms::irregular::{
     graphs, neighbours, renderer, shapes, sieve, sparse, tpch, triples, words,
 };
 
-/// What cannot go wrong but for a mistake in a case.
+/// Converts an error, which only a mistake in a case can cause.
 fn made<T, E: ToString>(result: Result<T, E>) -> Result<T, String> {
     result.map_err(|error| error.to_string())
 }
@@ -21,7 +21,7 @@ pub fn primes(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// Segments are counted one by one, and by the program that loops over all: the last one is shorter, or there is only one.
+/// Segments are counted one by one, and by the program that loops over all; the last one is shorter, or it is the only one.
 pub fn primes_in_segments(h: &Harness) -> Outcome {
     let count = h.compile(sieve::count_odd_primes)?;
     let primes = sieve::plain::primes(10_000);
@@ -36,8 +36,8 @@ pub fn primes_in_segments(h: &Harness) -> Outcome {
         .try_for_each(|(n, segment, expected)| count.check((*n, *segment), &[*expected]))
 }
 
-/// A single vertex, and graphs of every kind in one, so that there are few extents: a chain that leads to a grid, from which a way leads
-/// to a graph of hubs, and a graph with many parts for itself.
+/// A single vertex, and graphs of every kind in one, so that there are few extents: a chain that leads to a grid, from which a path leads
+/// to a graph of hubs, and a separate graph with many components.
 fn small_graphs() -> [Graph; 2] {
     let parts = [Graph::chain(9), Graph::grid(7), Graph::power_law(8, 1200, 2), Graph::random(300, 250, 1)];
     let (mut count, mut edges) = (0, vec![(8, 9), (57, 58)]);
@@ -71,7 +71,7 @@ pub fn triangles_of_graphs(h: &Harness) -> Outcome {
         .try_for_each(|graph| triangles.check((&graph.offsets, &graph.neighbours), &[graph.triangles()]))
 }
 
-/// A knot that leaves the screen on all sides, and nothing at all.
+/// A knot that exceeds the screen on all sides, and an empty mesh.
 pub fn rendered_meshes(h: &Harness) -> Outcome {
     use renderer::plain::Mesh;
     let render = h.compile(renderer::render)?;
@@ -99,7 +99,7 @@ pub fn pythagorean_triples(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// Lines in all directions and filled shapes, the degenerate ones too, as points and as a picture.
+/// Lines in all directions and filled shapes, including degenerate ones, as points and as a picture.
 pub fn drawn_shapes(h: &Harness) -> Outcome {
     let mut numbers = pumice_algorithms::irregular::Numbers::new(5);
     let mut point = || (numbers.between(-5, 30), numbers.between(-5, 30));
@@ -147,7 +147,7 @@ pub fn shipping_priorities(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// The rows of entries that begin at offsets, as programs take them.
+/// Returns the rows of entries at these offsets, as programs take them.
 fn rows(entries: Acc<Vector<sparse::Entry>>, offsets: Acc<Vector<i64>>) -> AccRagged<sparse::Entry> {
     AccRagged::new(entries, offsets)
 }
@@ -203,7 +203,7 @@ pub fn pairs_within_a_radius(h: &Harness) -> Outcome {
     for (count, radius) in [(0, 0.1), (400, 0.05), (400, 2.0)] {
         let points = neighbours::plain::points(count, 3);
         let mut found = made(pairs.run((&points, radius))?.to_vec())?;
-        // Nobody says in which order they come.
+        // Their order is unspecified.
         found.sort_unstable();
         if !h.is_planning() && found != neighbours::plain::pairs(&points, radius) {
             return Err(format!(

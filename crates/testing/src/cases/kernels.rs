@@ -1,16 +1,16 @@
-//! Kernels of users inside array programs: what listens to their elements, and what needs them in memory.
+//! Kernels of users inside array programs: consumers that are fused with them, and consumers that need their elements in memory.
 
 use crate::data::{FEW_SIZES, SIZES, Sample, values};
 use crate::{Harness, Outcome};
 use pumice::kernel::{Block, Grid, Ix, Pull, Push, apply};
 use pumice::prelude::*;
 
-/// The elements in reverse order.
+/// Reverses the elements.
 fn reversed<T: Elt>(xs: Pull<T, Ix>) -> Push<Grid, T, Ix> {
     xs.reverse().push()
 }
 
-/// The sums of parts of 64 elements; what does not fill one is left out.
+/// Adds up parts of 64 elements; an incomplete last part is left out.
 fn part_sums(xs: Pull<i64, Ix>) -> Push<Grid, i64, Ix> {
     let sum = |part: Pull<i64>| {
         let mut xs = part;
@@ -24,19 +24,19 @@ fn part_sums(xs: Pull<i64, Ix>) -> Push<Grid, i64, Ix> {
     xs.take(whole).split_up(64).map(sum).concat()
 }
 
-/// Each element and its negative, both written by one thread.
+/// Writes each element and its negative, both by one thread.
 fn with_negatives(xs: Pull<i32, Ix>) -> Push<Grid, i32, Ix> {
     xs.map(|x| (x, -x)).push::<Grid>().unpair()
 }
 
-/// The elements at even places of an array that is twice as long.
+/// Writes the elements to the even places of an array that is twice as long.
 fn spread(xs: Pull<i32, Ix>) -> Push<Grid, i32, Ix> {
     let length = xs.len() * 2;
     xs.imap(|i, x| (i * 2, x)).scatter(length)
 }
 
 fn of_every_type<T: Sample + Copy + PartialEq + std::fmt::Debug>(h: &Harness) -> Outcome {
-    // At the same index as another array, and written as it is.
+    // Read at the same index as another array, and written unchanged.
     let program =
         h.compile(|xs: Acc<Vector<T>>, ys: Acc<Vector<T>>| apply("reversed", 64, reversed::<T>, xs).zip(ys))?;
     let alone = h.compile(|xs: Acc<Vector<T>>| apply("reversed", 64, reversed::<T>, xs))?;
@@ -97,7 +97,7 @@ pub fn what_listens_to_kernels(h: &Harness) -> Outcome {
         let kernel = apply("reversed", 32, reversed::<i32>, xs.clone());
         kernel.map(|x| x ^ 1).append(xs)
     })?;
-    // A fold whose operator does not commute, and one that reads an element: in memory.
+    // A fold whose operator does not commute, and a read by index: both need the elements in memory.
     let first = h.compile(|xs: Acc<Vector<i32>>| {
         apply("reversed", 32, reversed::<i32>, xs).fold(-1, |a, b| a.eq(-1).select(b, a))
     })?;

@@ -1,4 +1,4 @@
-//! Loops and branches over arrays, and functions of the host. Few kernels, many ways to get to them.
+//! Loops and branches over arrays, and functions of the host. Few kernels, many paths of control that lead to them.
 
 use crate::data::values;
 use crate::{Harness, Outcome};
@@ -19,7 +19,7 @@ pub fn rounds_as_long_as_a_condition_holds(h: &Harness) -> Outcome {
     let program = h.compile(|xs: Acc<Vector<i32>>, most: Exp<i32>| {
         awhile(xs, |xs| xs.any(|x| x.abs().lt(most)), |xs| xs.map(|x| (x * 3) | 1))
     })?;
-    // Nothing is small in an empty array, nor for the second limit.
+    // No round at all: an empty array has no small element, and no element is below the limit 0.
     for (n, most) in [(0, 100), (1, 0), (1, 1 << 20), (257, 1000), (4099, 1 << 20)] {
         let mut xs: Vec<i32> = values::<i32>(110, n).into_iter().map(|x| x % 100).collect();
         let given = xs.clone();
@@ -78,7 +78,7 @@ pub fn states_of_several_arrays(h: &Harness) -> Outcome {
 }
 
 pub fn lengths_that_only_the_device_knows(h: &Harness) -> Outcome {
-    // The sieve: what is left after each prime has other lengths, and so have the primes.
+    // The sieve: the remaining numbers and the primes have other lengths after each round.
     let primes = h.compile(|n: Exp<i64>| {
         let initial = (generate(n, |i| i + 2), generate(0, |i| i));
         let (left, primes) = awhile(
@@ -99,7 +99,7 @@ pub fn lengths_that_only_the_device_knows(h: &Harness) -> Outcome {
 }
 
 pub fn loops_inside_loops_and_branches(h: &Harness) -> Outcome {
-    // Numbers take the steps of Collatz together: those of a round are as many as its number.
+    // Collatz steps of many numbers together: round `k` of the outer loop makes `k` steps.
     let program = h.compile(|xs: Acc<Vector<i64>>, n: Exp<i64>, nested: Exp<bool>| {
         let step = |x: Exp<i64>| cond((x & 1).eq(0), || x / 2, || 3 * x + 1);
         acond(
@@ -137,14 +137,14 @@ pub fn only_one_side_is_run(h: &Harness) -> Outcome {
     })?;
     program.check((&[1, 2, 3], 2), &[4])?;
     program.check((&[1, 2, 3], 3), &[1, 2, 3])?;
-    // Of a branch that is run, what is wrong is told.
+    // A failure in the branch that is run is reported.
     h.expect_failure(program.run((&[1, 2, 3], 4)), &["reshape", "loops.rs"])?;
     h.expect_failure(program.run((&[1, 2, 3], -1)), &["at", "loops.rs", "-1"])?;
     program.check((&[7], 0), &[14])
 }
 
 pub fn arrays_from_outside(h: &Harness) -> Outcome {
-    // Follows a table until it stays where it is, which elements of the table decide.
+    // Follows a table until a fixed point; the table's elements determine when.
     let program = h.compile(|table: Acc<Vector<i64>>, xs: Acc<Vector<i64>>| {
         let next = table.clone().map(|x| x.max(0)).compute();
         let last = table.size() - 1;
@@ -155,7 +155,7 @@ pub fn arrays_from_outside(h: &Harness) -> Outcome {
     program.check((&[0, 0, 0], &[0, 0, 0]), &[0, 0, 0])
 }
 
-/// What no round changes is computed once, and not at all, nor does it fail, if there is no round.
+/// Loop-invariant arrays are computed once. If there is no round, they are not computed and cannot fail.
 pub fn what_no_round_changes(h: &Harness) -> Outcome {
     let program = h.compile(|table: Acc<Vector<i64>>, xs: Acc<Vector<i64>>, n: Exp<i64>| {
         let most = table.clone().max();
@@ -181,14 +181,14 @@ pub fn what_no_round_changes(h: &Harness) -> Outcome {
         let most = if n > 1 { 9 } else { 0 };
         program.check((&table, &xs, n), &xs.iter().map(|x| walk(x) + most).collect::<Vec<i64>>())?;
     }
-    // Nothing is looked up behind the end of the table, and no remainder of nothing is taken, where there is no round.
+    // Without a round, nothing is read out of bounds of the table, and no remainder of 0 is taken.
     program.check((&[], &xs, -7), &xs)?;
     program.check((&[0, 0], &xs, 1), &xs)?;
     h.expect_failure(program.run((&table, &xs, 4)), &["index 5 out of bounds for length 5 in at", "loops.rs"])
 }
 
 pub fn failures_inside_loops(h: &Harness) -> Outcome {
-    // The fourth round looks behind the end of the table.
+    // The fourth round reads out of bounds of the table.
     let program = h.compile(|table: Acc<Vector<i64>>, n: Exp<i64>| {
         let walked = iterate(n, fill(3, 0), |places| places.map(|i| table.at(i + 1)));
         walked.map(|x| x + 10)
@@ -225,11 +225,11 @@ pub fn many_rounds(h: &Harness) -> Outcome {
     program.check((&xs, 1000), &xs.iter().map(one).collect::<Vec<_>>())
 }
 
-/// More elements than a loop in one block has.
+/// More elements than the state of a loop in one block may have.
 const LARGE: usize = 5000;
 
 pub fn states_that_alternate(h: &Harness) -> Outcome {
-    // One array becomes another, one is computed from two, one is changed at some places, one counts.
+    // The state alternates: one array becomes another, one is computed from two, one is changed at some places, one counts.
     let while_ = h.compile(|xs: Acc<Vector<i32>>, n: Exp<i64>| {
         let initial = (xs.clone(), xs.map(|x| x ^ 9), fill(LARGE, 1i32), unit(0i64));
         let (xs, ys, counts, _) = awhile(
@@ -259,7 +259,7 @@ pub fn states_that_alternate(h: &Harness) -> Outcome {
         let other = |x: &i32| (0..n).fold((*x, *x), |(x, y), _| (y, x.wrapping_sub(y.wrapping_mul(2))));
         repeat.check((&given, n), &given.iter().map(other).collect::<Vec<_>>())?;
     }
-    // What a failed read gives is zero, and from there it would go round for ever.
+    // A failed read gives zero, with which the loop would never end.
     let chased = h.compile(|table: Acc<Vector<i64>>, xs: Acc<Vector<i64>>| {
         awhile(xs, |xs| xs.any(|x| x.ne(-1)), |xs| xs.map(|x| table.at(x.max(0))))
     })?;
@@ -269,10 +269,10 @@ pub fn states_that_alternate(h: &Harness) -> Outcome {
     h.expect_failure(chased.run((&[1i64, 7, 0], &zeros)), &parts)
 }
 
-/// What a round of the next case starts with.
+/// State of a round of the next case.
 type Mixed = (Vec<(i32, u8)>, Vec<i32>, Vec<i32>, i32);
 
-/// A round, in plain Rust.
+/// Computes a round in plain Rust.
 fn mixed_round((pairs, sums, waves, number): Mixed) -> Mixed {
     let n = pairs.len();
     let moved =
@@ -284,7 +284,7 @@ fn mixed_round((pairs, sums, waves, number): Mixed) -> Mixed {
 }
 
 pub fn states_that_are_written_over(h: &Harness) -> Outcome {
-    // Pairs are changed each by itself and sums too, from pairs as they were; of waves every element has a neighbour's.
+    // Pairs and sums are changed element by element, sums from the old pairs; each element of waves depends on a neighbour.
     let program = h.compile(|pairs: Acc<Vector<(i32, u8)>>, sums: Acc<Vector<i32>>, n: Exp<i64>| {
         let (size, waves) = (pairs.size(), sums.clone());
         let (pairs, sums, waves, number) =
@@ -300,7 +300,7 @@ pub fn states_that_are_written_over(h: &Harness) -> Outcome {
             });
         pairs.zip_with3(sums, waves, |pair, sum, wave| (pair, sum, wave, number.the()))
     })?;
-    // The same array twice, one as it was a round before; columns that change places.
+    // The same array twice, once from the round before; and columns that are exchanged.
     let turned = h.compile(|xs: Acc<Vector<(i64, i64)>>, n: Exp<i64>| {
         let (now, before) =
             iterate(n, (xs.clone(), xs), |(now, _)| (now.clone().map(|(a, b)| (b + 1, a)), now));
@@ -319,14 +319,14 @@ pub fn states_that_are_written_over(h: &Harness) -> Outcome {
             pairs.iter().map(|(x, flag)| (i64::from(*x), i64::from(*flag))).collect();
         let turn = |pair: &(i64, i64)| (0..n).fold((*pair, *pair), |((a, b), _), _| ((b + 1, a), (a, b)));
         turned.check((&given, n), &given.iter().map(turn).collect::<Vec<_>>()).map_err(at(size))?;
-        // What was given is as it was.
+        // The arguments have not been changed.
         turned.check((&given, 0i64), &given.iter().map(|pair| (*pair, *pair)).collect::<Vec<_>>())?;
     }
     Ok(())
 }
 
 pub fn functions_of_the_host(h: &Harness) -> Outcome {
-    // The function knows short vectors, and the device has them before and after.
+    // The host's function handles short vectors only, and its input and output are on the device.
     let program = h.compile(|xs: Acc<Vector<i32>>, ys: Acc<Vector<i32>>| {
         let backwards = |xs: &Vector<i32>| {
             let xs = xs.to_vec().ok().filter(|xs| xs.len() < 100)?;
@@ -344,13 +344,13 @@ pub fn functions_of_the_host(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// Says whether a device is a CPU, whose memory functions can use as their own.
+/// Returns whether the device is a CPU, whose memory host functions can access directly.
 fn is_cpu(h: &Harness) -> bool {
     !h.is_planning() && h.compiler().device().name().kind() == "cpu"
 }
 
 pub fn functions_on_a_device(h: &Harness) -> Outcome {
-    // Every second element of an even number, in the memory of a CPU; elsewhere and otherwise a function of the host for few
+    // Every second element. For an even number of them, a function in the memory of a CPU; else a function of the host for few
     // elements, and a program for more.
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = calls.clone();
@@ -404,14 +404,14 @@ fn functions_on_a_device_that_fail(h: &Harness) -> Outcome {
     let refusing = |kind| {
         move |xs: Acc<Vector<i32>>| {
             let refuse = |_: &DeviceCall<'_>| Err("it is too hot".to_string());
-            // SAFETY: nothing is given where nothing is written.
+            // SAFETY: the function fails, so its output is never read.
             unsafe { foreign_on(kind, xs, Some, refuse, |xs| xs) }
         }
     };
     if is_cpu(h) {
         let message = ["it is too hot in foreign_on at", file!()];
         h.expect_error(refusing("cpu"), &[1], &message)?;
-        // What failed before is the reason, and not what comes of it.
+        // The first failure is reported, and not its consequences.
         let after = move |xs: Acc<Vector<i32>>| refusing("cpu")(xs.clone().map(|x| xs.at(x.cast::<i64>())));
         h.expect_error(after, &[7], &["index 7", "at at", file!()])?;
     } else {
@@ -436,7 +436,7 @@ pub fn traced_arrays(h: &Harness) -> Outcome {
     program.check(&[3, -1, 4], &[6, 8])?;
     let seen = seen.lock().map_err(|error| error.to_string())?;
     let is_it = |text: &String| text.contains(file!()) && text.ends_with(": [2] {3, 4}");
-    // Who only plans prints nothing.
+    // Nothing is printed if programs are only planned.
     match seen.is_empty() || seen.iter().any(is_it) {
         true => Ok(()),
         false => Err(format!("{seen:?} was printed")),

@@ -64,7 +64,7 @@ integer_tables! {
     u64 edges_u64 u128 overflow_of_u64 bits_and_roots_of_u64 euclid_of_u64;
 }
 
-/// What Rust has for unsigned numbers alone.
+/// Methods that Rust has for unsigned numbers only.
 pub fn multiples_of_unsigned_numbers(h: &Harness) -> Outcome {
     macro_rules! multiples {
         ($($t:ident $edges:ident),*) => { $(
@@ -113,7 +113,7 @@ float_tables! {
     f64 edges_f64 parts_of_f64;
 }
 
-/// Loops over numbers: powers whose exponents are not known before, ranges and rounds.
+/// Loops over numbers: powers with exponents that are not constants, ranges and rounds.
 pub fn powers_and_loops(h: &Harness) -> Outcome {
     let bases = [0, 1, -1, 2, -3, 7, 10, i64::MAX, i64::MIN];
     let inputs: Vec<(i64, u32)> =
@@ -127,12 +127,12 @@ pub fn powers_and_loops(h: &Harness) -> Outcome {
     })
 }
 
-/// Something to name in a table.
+/// Adds up the numbers below `n`.
 fn sum_below(n: Exp<u32>) -> Exp<u32> {
     for_(constant(0)..n, constant(0), |i, sum| sum + i)
 }
 
-/// How often a number can be halved, in 64 rounds.
+/// Counts how often a number can be halved, in 64 rounds.
 fn halvings(x: Exp<i64>) -> Exp<u32> {
     let state = (x.unsigned_abs(), constant(0u32));
     repeat_(64, state, |(left, count)| (left >> 1, count + left.gt(0).cast::<u32>())).1

@@ -1,4 +1,4 @@
-//! Folds whose operators do not commute: the order of elements must be kept. All are exact, in integers that wrap.
+//! Folds with operators that do not commute: the order of elements must be kept. All are exact, in integers that wrap.
 
 use crate::data::{Sample, values};
 use crate::{Harness, Outcome};
@@ -122,13 +122,13 @@ pub fn products_of_matrices(h: &Harness) -> Outcome {
 }
 
 pub fn the_first_and_the_last(h: &Harness) -> Outcome {
-    // A flag says whether there is a value: the first, and the last, that is there.
+    // A flag says whether a value is present: the first, and the last, present value.
     let first = h.compile(|m: Acc<Matrix<(bool, i64)>>| m.fold((false, 0), |a, b| a.0.select(a, b)))?;
     let last = h.compile(|m: Acc<Matrix<(bool, i64)>>| m.fold((false, 0), |a, b| b.0.select(b, a)))?;
     for extents in FEW_MATRICES {
         let (mut elements, _) = matrix::<(bool, i64)>(5, extents)?;
         for (position, element) in elements.iter_mut().enumerate() {
-            // Mostly absent, so that the search goes far; what is absent is the neutral element.
+            // Mostly absent, so that the search goes far; an absent value is the neutral element.
             element.0 &= position % 37 == 5;
             if !element.0 {
                 element.1 = 0;

@@ -5,7 +5,7 @@ use crate::{Harness, Outcome};
 use pumice::OptionExp;
 use pumice::prelude::*;
 
-/// How often each value comes.
+/// Counts how often each value occurs.
 fn counts(bins: usize, values: impl Iterator<Item = usize>) -> Vec<u32> {
     let mut counts = vec![0; bins];
     values.for_each(|value| counts[value] += 1);
@@ -22,7 +22,7 @@ pub fn histograms(h: &Harness) -> Outcome {
             program.check(&xs, &expected).map_err(|m| format!("{n} elements, {bins} bins: {m}"))?;
         }
     }
-    // All in one bin, and some in none.
+    // All in one bin, except elements without a target.
     let program = h.compile(|xs: Acc<Vector<i32>>| {
         xs.histogram(300, |x| OptionExp::present_if((x % 3).ne(0), constant(299i64)))
     })?;
@@ -69,7 +69,7 @@ pub fn sums_and_extrema_by_key(h: &Harness) -> Outcome {
 }
 
 pub fn elements_of_several_columns(h: &Harness) -> Outcome {
-    // The value that belongs to the largest key, and how many there were: columns that depend on each other.
+    // The value of the largest key, and the number of entries: columns that depend on each other.
     let program = h.compile(|xs: Acc<Vector<(i64, f32)>>| {
         let entries = xs.map(|(key, x)| ((key & 15), (key, x, constant(1u32))));
         let none = generate(16, |_| (constant(i64::MIN), constant(0.0f32), constant(0u32)));
@@ -110,7 +110,7 @@ pub fn elements_of_several_columns(h: &Harness) -> Outcome {
 }
 
 pub fn permutations_by_index(h: &Harness) -> Outcome {
-    // Reversed, with every seventh left out.
+    // Reversed, without every seventh element.
     let program = h.compile(|xs: Acc<Vector<i32>>| {
         let n = xs.size();
         let defaults = generate(n, |i| i.cast::<i32>());
@@ -152,7 +152,7 @@ pub fn scattered(h: &Harness) -> Outcome {
         xs.scatter(to, defaults)
     })?;
     for n in SIZES {
-        // An odd number that no size divides: places of their own.
+        // A factor that no size shares a divisor with: places are distinct.
         let place = |i: usize| (i * 7919 % n) as i64;
         let (xs, places) = (values::<f64>(8, n), (0..n).map(place).collect::<Vec<i64>>());
         let mut expected = vec![0.5; n];
@@ -173,7 +173,7 @@ pub fn scattered(h: &Harness) -> Outcome {
 }
 
 pub fn combined_from_folds(h: &Harness) -> Outcome {
-    // What a fold hands on is combined in its own kernel, by its value and by its index.
+    // The result of a fold is combined in the fold's own kernel, by its value and by its index.
     let by_value =
         h.compile(|m: Acc<Matrix<i32>>| m.fold(0, |a, b| a ^ b).histogram(8, |x| (x & 7).cast::<i64>()))?;
     let by_index = h.compile(|m: Acc<Matrix<i32>>| {
@@ -211,15 +211,15 @@ pub fn indices_that_are_no_targets(h: &Harness) -> Outcome {
     let two = h.compile(|xs: Acc<Vector<(i64, i64)>>| {
         xs.map(|place| (place, constant(1i32))).permute_pairs(|a, b| a + b, generate((3, 4), |_| constant(0)))
     })?;
-    // As a number it would be inside.
+    // The flattened index would be in bounds.
     h.expect_failure(two.run(&[(1i64, 4i64)]), &["index 4 out of bounds for length 4 in permute_pairs"])?;
     two.check(&[(1i64, 3i64)], &[0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0])?;
-    // An absent index is none, whatever stands there.
+    // An absent index has no target, whatever its value column holds.
     let nothing = h.compile(|xs: Acc<Vector<Option<i64>>>| xs.histogram(0, |x| x))?;
     nothing.check(&[None, None], &[])
 }
 
-/// Defaults that are computed: changed in place where nothing else needs them, and copied where something does.
+/// Computed defaults: updated in place if nothing else uses them, and copied otherwise.
 pub fn into_computed_defaults(h: &Harness) -> Outcome {
     let xs: Vec<i32> = values(57, 1000);
     let sums = |xs: Acc<Vector<i32>>| xs.scanl1(|a, b| a + b);

@@ -1,10 +1,10 @@
-//! Products of matrices and vectors: every shape, other operations than sum and product, and what is fused with them.
+//! Products of matrices and vectors: every shape, other operations than sum and product, and operations that are fused with them.
 
 use crate::data::{Sample, values};
 use crate::{Harness, Outcome};
 use pumice::prelude::*;
 
-/// Rows, inner extents and columns: none, one, thin ones, and what no tile divides, in more than three blocks.
+/// Rows, inner extents and columns: none, one, thin ones, and extents that no tile divides, in more than three blocks.
 const SHAPES: [[usize; 3]; 12] = [
     [0, 3, 9],
     [9, 0, 9],
@@ -20,7 +20,7 @@ const SHAPES: [[usize; 3]; 12] = [
     [140, 37, 150],
 ];
 
-/// A few of [`SHAPES`], for what is not about shapes: a kernel is compiled for most of them.
+/// A few of [`SHAPES`], for cases that are not about shapes: a kernel is compiled for most of them.
 const FEW_SHAPES: [[usize; 3]; 3] = [[9, 0, 9], [3, 40, 2], [40, 35, 33]];
 
 fn array<S: Shape, T: Sample>(seed: u64, extents: S::Extents) -> Result<(Vec<T>, Array<S, T>), String> {
@@ -29,7 +29,7 @@ fn array<S: Shape, T: Sample>(seed: u64, extents: S::Extents) -> Result<(Vec<T>,
     Ok((elements, array))
 }
 
-/// The product of matrices in plain Rust, combined in order.
+/// Multiplies matrices in plain Rust, combining in order.
 fn product<A: Copy, B: Copy, C: Clone>(
     left: &[A],
     right: &[B],
@@ -123,7 +123,7 @@ pub fn shortest_ways_and_reachable_places(h: &Harness) -> Outcome {
 }
 
 pub fn in_order(h: &Harness) -> Outcome {
-    // Compositions of x ↦ ax + b, which do not commute, from one that is not neutral.
+    // Compositions of x ↦ ax + b, which do not commute, with an initial map that is not the neutral element.
     let program = h.compile(|a: Acc<Matrix<i64>>, b: Acc<Matrix<(i64, bool)>>| {
         let map = |x: Exp<i64>, (y, odd): (Exp<i64>, Exp<bool>)| (odd.select(x | 1, x), y);
         a.product_by(b, map, |(a, b), (c, d)| (a * c, a * d + b), (3, 5))
@@ -143,7 +143,7 @@ pub fn in_order(h: &Harness) -> Outcome {
 }
 
 pub fn functions_around_products(h: &Harness) -> Outcome {
-    // Both sides are transposed and changed before, and a bias is added after.
+    // Both sides are transposed and mapped before, and a bias is added after.
     let layer = h.compile(|a: Acc<Matrix<f32>>, b: Acc<Matrix<f32>>, bias: Acc<Vector<f32>>| {
         let (_, rows) = a.shape();
         let product = a.map(|x| x + 1.0).transpose().matmul(b.transpose().map(|x| x * 2.0));
@@ -211,7 +211,7 @@ pub fn products_written_as_folds(h: &Harness) -> Outcome {
 }
 
 pub fn functions_that_fail(h: &Harness) -> Outcome {
-    // Nothing is divided by what no matrix has.
+    // The zeros with which tiles are padded must not be divided by.
     let program = |a: Acc<Matrix<i32>>, b: Acc<Matrix<i32>>| a.product_by(b, |a, b| a / b, |a, b| a + b, 0);
     let shape = [9, 5, 9];
     let (left, a) = array::<Dim2, i32>(25, [9, 5])?;
@@ -251,7 +251,7 @@ pub fn wide_elements_with_long_inner_extents(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// The product of matrices written with other operations.
+/// Writes a product of matrices with other operations.
 fn pattern<T: Elt>(
     a: Acc<Matrix<T>>,
     b: Acc<Matrix<T>>,
@@ -265,7 +265,7 @@ fn pattern<T: Elt>(
     left.zip_with(right, multiply).fold(initial, add)
 }
 
-/// What a pattern is tried on beside [`SHAPES`]: rows of the inner extent that are long enough for tiles.
+/// Further shapes for patterns, beside [`SHAPES`]: inner extents that are long enough for tiles.
 const LONG_SHAPES: [[usize; 3]; 4] = [[5, 17, 5], [33, 18, 70], [140, 130, 150], [4, 100, 300]];
 
 pub fn as_patterns(h: &Harness) -> Outcome {
@@ -285,7 +285,7 @@ pub fn as_patterns(h: &Harness) -> Outcome {
     }
     patterns! {
         f32, 0.0f32, |x, y| x * y, |x, y| x + y, |sum: f32, a: f32, b: f32| sum + a * b;
-        // An initial value that counts once.
+        // An initial value that must count exactly once.
         f64, 5.0f64, |x, y| x * y, |x, y| x + y, |sum: f64, a: f64, b: f64| sum + a * b;
         i64, 3i64, |x, y| (x - y) * (x - y), |x, y| x + y,
             |sum: i64, a: i64, b: i64| sum.wrapping_add(a.wrapping_sub(b).wrapping_mul(a.wrapping_sub(b)));
@@ -313,7 +313,7 @@ pub fn as_patterns(h: &Harness) -> Outcome {
 }
 
 pub fn patterns_with_functions_around_them(h: &Harness) -> Outcome {
-    // Batches, views and functions of each side, a weight of the inner index, indices as values, and what listens.
+    // Batches, views and functions of each side, a weight of the inner index, indices as values, and consumers.
     let program = h.compile(
         |a: Acc<Array<Dim3, f32>>, b: Acc<Array<Dim3, f32>>, weights: Acc<Vector<f32>>, scale: Exp<f32>| {
             let ((batches, rows, _), (_, columns, _)) = (a.shape(), b.shape());

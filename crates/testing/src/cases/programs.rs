@@ -1,4 +1,4 @@
-//! The examples, against the same in plain Rust.
+//! The example programs, against the same in plain Rust.
 
 use crate::data::{FEW_SIZES, SHAPES, SIZES, floats, values};
 use crate::programs::{self, COEFFICIENTS, RISK_FREE, RSQRT_2PI, VOLATILITY};
@@ -85,7 +85,7 @@ pub fn black_scholes(h: &Harness) -> Outcome {
         let options: Vec<(f32, f32, f32)> =
             (0..n).map(|i| (xs[i] * 25.0 + 5.0, ys[i] * 99.0 + 1.0, zs[i] * 9.75 + 0.25)).collect();
         let expected: Vec<(f32, f32)> = options.iter().map(prices).collect();
-        // Prices up to 100 in 32 bits, as differences of such.
+        // Prices up to 100 in 32 bits, computed as differences of such numbers.
         program.check_close(&options, &expected, Tolerance::Relative(5e-5))?;
         scaled.check_close((&xs, &ys, &zs), &expected, Tolerance::Relative(5e-5))?;
     }

@@ -10,13 +10,13 @@ fn lengths() -> [Vec<usize>; 4] {
     [vec![], vec![0, 0, 0], vec![1], many.collect()]
 }
 
-/// Numbers from -20 to 20.
+/// Returns numbers from -20 to 20.
 fn numbers(seed: u64, lengths: &[usize]) -> Ragged<i64> {
     let mut numbers = values::<i64>(seed, lengths.iter().sum()).into_iter().map(|x| x.rem_euclid(41) - 20);
     lengths.iter().map(|length| numbers.by_ref().take(*length).collect::<Vec<_>>()).collect()
 }
 
-/// A function of each row.
+/// Applies a function to each row.
 fn each<T, U>(rows: &Ragged<T>, f: impl Fn(&[T]) -> Vec<U>) -> Ragged<U> {
     rows.rows().map(f).collect()
 }
@@ -96,7 +96,7 @@ pub fn sorts(h: &Harness) -> Outcome {
             row
         };
         h.check_rows(|rows: AccRagged<i32>| rows.sort(), &rows, &each(&rows, sorted))?;
-        // Equal keys stay in order, which their numbers show.
+        // Equal keys stay in order, which the element numbers show.
         let numbered = each(&rows, |row| row.iter().copied().zip(0i32..).collect());
         let by_key = |row: &[(i32, i32)]| {
             let mut row = row.to_vec();
@@ -120,7 +120,7 @@ pub fn single_rows(h: &Harness) -> Outcome {
     h.expect_failure(program.run((&rows, 3)), parts)
 }
 
-/// Inner comprehensions are rows, to which all of this is done.
+/// Inner comprehensions as rows, which are sorted, filtered and scanned.
 pub fn of_comprehensions(h: &Harness) -> Outcome {
     let program = |n: Exp<i64>| {
         let remainders = comp![[n % d | d <- 1..=n] | n <- 0..n];

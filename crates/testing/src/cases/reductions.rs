@@ -1,4 +1,4 @@
-//! What is made of folds: extrema and where they are, counts, means, and folds from nothing.
+//! Reductions made of folds: extrema and their places, counts, means, and folds without an initial value.
 
 use crate::data::{FEW_SIZES, Sample, floats, values};
 use crate::{Harness, Outcome};
@@ -140,7 +140,7 @@ pub fn folds_from_nothing(h: &Harness) -> Outcome {
         };
         program.check(&m, &(0..rows).map(row).collect::<Vec<_>>())?;
     }
-    // How many are kept is read before the fold is planned, and without a device there is nothing to read.
+    // The number of kept elements is read before the fold is planned, and without a device it cannot be read.
     if !h.is_planning() {
         kept.check(&[-1, 5, 3, -7], &[3])?;
         h.expect_failure(kept.run(&[-1]), &["there is no element to begin with in fold1", file!()])?;

@@ -1,11 +1,11 @@
-//! Programs that give several arrays at once, and programs as values: called by others, saved, run by other threads and on streams
+//! Programs with several results, and programs as values: called by others, saved, run by other threads and on streams
 //! of chunks. Against plain Rust.
 
 use crate::data::values;
 use crate::{Harness, Outcome, Tolerance};
 use pumice::prelude::*;
 
-/// No element, one, and several blocks with an odd rest.
+/// No element, one, and several blocks with an incomplete last one.
 const LENGTHS: [usize; 3] = [0, 1, 1001];
 
 /// Small whole numbers, so that sums are exact.
@@ -61,7 +61,7 @@ pub fn the_same_array_twice(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// An argument, and an array that the program holds, as they are beside what is computed of them.
+/// An argument, and an array that the program holds, as unchanged results beside computed ones.
 pub fn arguments_as_they_are(h: &Harness) -> Outcome {
     let held = numbers(3, 5);
     for length in LENGTHS {
@@ -76,7 +76,7 @@ pub fn arguments_as_they_are(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// A run that fails does so for all results that it computed; an argument that it returns is what it was.
+/// A run that fails does so for all results that it computed; an argument that it returns is unchanged.
 pub fn one_that_fails(h: &Harness) -> Outcome {
     let program = |xs: Acc<Vector<i64>>, divisor: Exp<i64>| {
         (xs.clone(), xs.clone().map(|x| x + 1), xs.sum().map(|sum| sum / divisor))
@@ -92,7 +92,7 @@ pub fn one_that_fails(h: &Harness) -> Outcome {
     h.expect(&argument, &xs, Tolerance::Exact)
 }
 
-/// Tuples in tuples, rows of different lengths, as many as there may be.
+/// Nested tuples, rows of different lengths, and the largest number of results.
 pub fn nested_tuples(h: &Harness) -> Outcome {
     let program = |rows: AccRagged<i64>, n: Exp<i64>| {
         let sums = rows.clone().sum();

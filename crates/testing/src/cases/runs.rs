@@ -23,7 +23,7 @@ pub fn an_array_used_twice_and_cheap(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// Costs much: it is worth a place in memory.
+/// Computes an expensive function: its result is worth writing to memory.
 fn scrambled(x: Exp<u64>) -> Exp<u64> {
     (0..30u64).fold(x, |x, k| (x ^ (x >> 29)) * (0xbf58_476d_1ce4_e5b9 + 2 * k))
 }
@@ -74,7 +74,7 @@ pub fn many_uses_of_many_arrays(h: &Harness) -> Outcome {
         }
         xs
     })?;
-    // And so with a change of index in between, which must not be computed 2^8 times.
+    // The same with a change of index in between, which must not be computed 2^8 times.
     let shifted = h.compile(|mut xs: Acc<Vector<u32>>| {
         let n = xs.size();
         for k in 0..8u32 {
@@ -113,7 +113,7 @@ pub fn results_as_arguments(h: &Harness) -> Outcome {
         let all = spread.run((&result, 7))?;
         drop(result);
         h.expect(&all, &[sum; 7], Tolerance::Exact)?;
-        // An intermediate result is still there, and twice.
+        // An intermediate result is still valid, and can be read twice.
         h.expect(&current, &expected, Tolerance::Exact)?;
         h.expect(&current, &expected, Tolerance::Exact)?;
     }
@@ -140,7 +140,7 @@ pub fn one_array_as_two_arguments(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// What another device computed is an argument here, and the other way round.
+/// A result of another device is an argument here, and the other way round.
 pub fn results_on_another_device(h: &Harness) -> Outcome {
     let text = |error: pumice::Error| error.to_string();
     let step = |xs: Acc<Vector<(f64, bool)>>| xs.map(|(x, flag)| (x * 2.0, !flag));
@@ -156,7 +156,7 @@ pub fn results_on_another_device(h: &Harness) -> Outcome {
             let expected: Vec<(f64, bool)> = xs.iter().map(|(x, flag)| (x * 8.0, !flag)).collect();
             h.expect(&back, &expected, Tolerance::Exact).map_err(|m| format!("with {name}: {m}"))?;
         }
-        // And so is a failure.
+        // A failure is passed on as well.
         let divide = other.compile(|x: Exp<i32>| unit(7 / x).replicate(3)).map_err(text)?;
         let bad = divide.run(0).map_err(text)?;
         let used = h.run(|xs: Acc<Vector<i32>>| xs.map(|x| x + 1), &bad);
@@ -170,7 +170,7 @@ pub fn other_sizes_in_turn(h: &Harness) -> Outcome {
         let products = xs.zip_with(ys, |x, y| x * y);
         products.clone().sum().zip(products.fold(i64::MIN, |a, b| a.max(b)))
     })?;
-    // More sizes than plans are kept, up and down, so that memory is used again by larger and smaller arrays.
+    // More sizes than plans that are kept, growing and shrinking, so that larger and smaller arrays reuse memory.
     for round in 0..150 {
         let n = 17 + (round * 37) % 101 * (1 + round % 3);
         let (xs, ys) = (values::<i64>(round as u64, n), values::<i64>(97, n));
@@ -196,13 +196,13 @@ pub fn scalars_in_turn(h: &Harness) -> Outcome {
 }
 
 pub fn inputs_that_come_and_go(h: &Harness) -> Outcome {
-    // New arrays may live where old ones did: a copy on the device must not be taken for another array's.
+    // New arrays may have the address of old ones: a copy on the device must not be taken for another array's.
     let program = h.compile(|xs: Acc<Vector<u32>>| xs.map(|x| x + 1))?;
     for round in 0..100u32 {
         let xs = vec![round; 100];
         program.check(&Vector::from(xs), &[round + 1; 100])?;
     }
-    // The same array is not changed by runs.
+    // Runs do not change the array.
     let xs = Vector::from(vec![5u32; 1000]);
     for _ in 0..3 {
         program.check(&xs, &[6; 1000])?;

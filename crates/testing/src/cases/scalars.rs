@@ -1,13 +1,13 @@
 //! Every operation and function on scalars, on every type, with values at the edges.
 //!
-//! A table has one expression for Pumice and one for plain Rust in a line; its lines are computed by one kernel.
+//! A line of a table has one expression for Pumice and one for plain Rust; one kernel computes all lines.
 
 use crate::data::{floats, values};
 use crate::{Harness, Outcome, Tolerance};
 use pumice::layers::scalar::{Constant, FloatOrder, Lift, Term};
 use pumice::prelude::*;
 
-/// Computes each line for every input and compares.
+/// Computes each line for every input and compares the results.
 macro_rules! table {
     ($h:expr, $t:ty, $inputs:expr, $tolerance:expr, |$pattern:pat_param| { $($pumice:expr => $rust:expr;)* }) => {{
         let inputs: Vec<$t> = $inputs;
@@ -26,7 +26,7 @@ macro_rules! table {
 
 pub(super) use table;
 
-/// Every pair of these.
+/// Returns every pair of these values.
 pub(super) fn pairs<T: Copy>(values: &[T]) -> Vec<(T, T)> {
     values.iter().flat_map(|a| values.iter().map(|b| (*a, *b))).collect()
 }
@@ -147,7 +147,7 @@ pub fn comparisons_of_integers(h: &Harness) -> Outcome {
 }
 
 pub fn operations_with_constants(h: &Harness) -> Outcome {
-    // What the simplifier rewrites must mean the same.
+    // The simplifier must not change the meaning of what it rewrites.
     table!(h, (i32, i32), pairs(&edges_i32()), Tolerance::Exact, |(a, b)| {
         a + 0 => a;
         0 + a => a;
@@ -178,7 +178,7 @@ pub fn operations_with_constants(h: &Harness) -> Outcome {
     })
 }
 
-/// Something to chain in a table.
+/// A method that tables can chain.
 trait SelectIfEven {
     fn select_if_even(self, other: Exp<i32>) -> Exp<i32>;
 }

@@ -8,7 +8,7 @@ use pumice::prelude::*;
 const MATRICES: [[usize; 2]; 10] =
     [[0, 7], [7, 0], [1, 1], [300, 3], [129, 64], [5, 1024], [3, 4099], [2, 9000], [1, 20_000], [3, 40_001]];
 
-/// A few of [`MATRICES`], for what is not about shapes: kernels are compiled for most of them.
+/// A few of [`MATRICES`], for cases that are not about shapes: kernels are compiled for most of them.
 const FEW_MATRICES: [[usize; 2]; 5] = [[0, 7], [7, 0], [129, 64], [3, 4099], [1, 20_000]];
 
 fn matrix<T: Sample>(seed: u64, extents: [usize; 2]) -> Result<(Vec<T>, Matrix<T>), String> {
@@ -17,7 +17,7 @@ fn matrix<T: Sample>(seed: u64, extents: [usize; 2]) -> Result<(Vec<T>, Matrix<T
     Ok((elements, matrix))
 }
 
-/// The running results of a row, each with the element at its place; the first one may have something before it.
+/// Returns the inclusive scan of a row, with an initial value if there is one.
 fn inclusive<T: Clone>(row: &[T], initial: Option<T>, f: impl Fn(T, T) -> T) -> Vec<T> {
     let mut sum = initial;
     let step = |x: &T| {
@@ -28,7 +28,7 @@ fn inclusive<T: Clone>(row: &[T], initial: Option<T>, f: impl Fn(T, T) -> T) -> 
     row.iter().map(step).collect()
 }
 
-/// As [`inclusive`], from the right.
+/// Like [`inclusive`], from the right.
 fn from_right<T: Clone>(row: &[T], initial: Option<T>, f: impl Fn(T, T) -> T) -> Vec<T> {
     let turned: Vec<T> = row.iter().rev().cloned().collect();
     let mut results = inclusive(&turned, initial, |sum, x| f(x, sum));
@@ -36,7 +36,7 @@ fn from_right<T: Clone>(row: &[T], initial: Option<T>, f: impl Fn(T, T) -> T) ->
     results
 }
 
-/// A function of every row of a matrix.
+/// Applies a function to every row of a matrix.
 fn of_rows<T, U>(elements: &[T], [rows, columns]: [usize; 2], f: impl Fn(&[T]) -> Vec<U>) -> Vec<U> {
     (0..rows).flat_map(|row| f(&elements[row * columns..(row + 1) * columns])).collect()
 }
@@ -154,7 +154,7 @@ pub fn affine_maps(h: &Harness) -> Outcome {
 }
 
 pub fn segmented_sums(h: &Harness) -> Outcome {
-    // A sum that starts anew where the flag holds, and beside it the largest element of all.
+    // A sum that restarts where the flag holds, and beside it the largest element so far.
     let program = h.compile(|xs: Acc<Vector<(i32, bool, i64)>>| {
         xs.scanl1(|(a, f, m), (b, g, n)| (g.select(b, a + b), f | g, m.max(n)))
     })?;

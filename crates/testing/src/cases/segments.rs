@@ -5,7 +5,7 @@ use crate::{Harness, Outcome};
 use pumice::Segments;
 use pumice::prelude::*;
 
-/// Lengths of segments, some of them empty, of so many elements together.
+/// Returns lengths of segments, some of them empty, of `count` elements together.
 fn lengths(count: usize) -> Vec<i64> {
     let pattern = [3usize, 0, 1, 70, 0, 0, 2, 513];
     let (mut lengths, mut left) = (vec![0i64], count);
@@ -33,7 +33,7 @@ fn pieces<'a, T>(xs: &'a [T], lengths: &[i64]) -> Vec<&'a [T]> {
     offsets(lengths).windows(2).map(|ends| &xs[ends[0] as usize..ends[1] as usize]).collect()
 }
 
-/// Affine maps, which do not commute.
+/// Affine maps, whose composition does not commute.
 type Affine = (i32, i32);
 
 fn after(a: Affine, b: Affine) -> Affine {
@@ -73,7 +73,7 @@ pub fn folds_of_segments(h: &Harness) -> Outcome {
     gathered_clusters(h)
 }
 
-/// Long segments beside each other, more than one block should do, before many short ones; their elements are checked indices.
+/// Adjacent long segments, too much work for one block, before many short ones; their elements are gathered with bounds checks.
 fn gathered_clusters(h: &Harness) -> Outcome {
     let sums = h.compile(|at: Acc<Vector<i32>>, offsets: Acc<Vector<i64>>, xs: Acc<Vector<i32>>| {
         let gathered = at.map(move |i| xs.at(i.cast::<i64>()));
@@ -92,7 +92,7 @@ fn gathered_clusters(h: &Harness) -> Outcome {
 
 fn firsts<T: Sample>(h: &Harness) -> Outcome {
     let program = h.compile(|xs: Acc<Vector<T>>, lengths: Acc<Vector<i64>>| {
-        // The first of each segment: associative, and does not commute.
+        // The first of each segment: associative, but not commutative.
         xs.scan_segments(Segments::Lengths(lengths), |first, _| first)
     })?;
     for size in SIZES {
@@ -104,7 +104,7 @@ fn firsts<T: Sample>(h: &Harness) -> Outcome {
 }
 
 pub fn scans_of_segments(h: &Harness) -> Outcome {
-    // Scans of every type have cases of their own, and one more takes an imitated warp's compiler a long time.
+    // Scans of every type have cases of their own, and compiling one more for an emulated warp takes long.
     firsts::<(i32, (f64, bool))>(h)?;
     let program = h.compile(|xs: Acc<Vector<Affine>>, offsets: Acc<Vector<i64>>| {
         xs.scan_segments(Segments::Offsets(offsets), after_exp)
@@ -151,7 +151,7 @@ pub fn repeated_elements(h: &Harness) -> Outcome {
         repeat.check((&xs, &counts), &expected)?;
     }
     h.expect_failure(repeat.run((&[(1, 2.0)], &[1, 2])), &["shapes differ", "repeat", file!()])?;
-    // There and back, with a length that the host learns twice.
+    // Encodes and decodes twice, with a length that the host reads each time.
     let twice = h.compile(|xs: Acc<Vector<i32>>| {
         let xs = xs.map(|x| x & 3);
         xs.run_lengths().decode_runs().run_lengths().decode_runs()
@@ -164,7 +164,7 @@ pub fn repeated_elements(h: &Harness) -> Outcome {
 }
 
 pub fn extents_from_elements(h: &Harness) -> Outcome {
-    // As long as the largest element says; and a matrix whose extents are a pair.
+    // A length that is the largest element; and a matrix whose extents are a pair.
     let squares = h.compile(|xs: Acc<Vector<i64>>| {
         let longest = xs.clone().max();
         generate(longest.the(), |i| i * i).zip_with(xs.sum().replicate(longest.the()), |a, b| a + b)

@@ -1,4 +1,4 @@
-//! Operations that change shapes and places but not elements.
+//! Operations that change the shape or the place of elements, but not their values.
 
 use crate::data::{FEW_SIZES, SHAPES, SIZES, Sample, values};
 use crate::{Harness, Outcome};
@@ -120,7 +120,7 @@ pub fn reversed_and_strided(h: &Harness) -> Outcome {
 }
 
 pub fn gathered_by_values_of_the_index(h: &Harness) -> Outcome {
-    // The index is computed in 32 bits and by a hash: nothing can be proved of it.
+    // The index is computed in 32 bits and by a hash, so nothing can be proved about it.
     let program = h.compile(|xs: Acc<Vector<f64>>, m: Exp<i64>| {
         let n = xs.size();
         xs.backpermute(m, |i| {

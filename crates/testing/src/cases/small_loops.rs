@@ -1,4 +1,4 @@
-//! Loops whose arrays fit one block, which are one kernel each: what a round of one may consist of, and how one ends.
+//! Loops whose arrays fit one block, each of which is one kernel: operations that a round may contain, and ways in which a loop ends.
 
 use crate::data::values;
 use crate::{Harness, Outcome};
@@ -8,7 +8,7 @@ fn at(n: usize) -> impl Fn(String) -> String {
     move |message| format!("{n}: {message}")
 }
 
-/// Nothing, one element, and numbers of elements around one and several of a block's strips of threads.
+/// No element, one, and sizes below one and above several strips of a block's threads.
 const SIZES: [usize; 4] = [0, 1, 255, 1000];
 
 pub fn maps_and_a_counter(h: &Harness) -> Outcome {
@@ -35,7 +35,7 @@ pub fn maps_and_a_counter(h: &Harness) -> Outcome {
 }
 
 pub fn neighbours_of_elements(h: &Harness) -> Outcome {
-    // Each round reads what other threads wrote in the one before.
+    // Each round reads elements that other threads wrote in the round before.
     let program = h.compile(|xs: Acc<Vector<i32>>, n: Exp<i64>| {
         iterate(n, xs, |xs| {
             let last = xs.size() - 1;
@@ -58,7 +58,7 @@ pub fn neighbours_of_elements(h: &Harness) -> Outcome {
 }
 
 pub fn arrays_that_change_places(h: &Harness) -> Outcome {
-    // Two arrays swap, a third one stays as it is, and a matrix is turned.
+    // Two arrays swap, a third one stays the same, and a matrix is transposed.
     let program = h.compile(|xs: Acc<Vector<i32>>, m: Acc<Matrix<f64>>, n: Exp<i64>| {
         let zs = xs.clone().map(|x| x ^ 5);
         let (xs, ys, zs, m) = iterate(n, (xs.clone(), xs.map(|x| x + 1), zs, m), |(xs, ys, zs, m)| {
@@ -91,13 +91,13 @@ pub fn arrays_that_change_places(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// The composition of affine maps of numbers modulo a prime, which does not commute.
+/// Composes affine maps of numbers modulo a prime, which does not commute.
 fn composed((a, b): (i64, i64), (c, d): (i64, i64)) -> (i64, i64) {
     (a * c % 10007, (b * c + d) % 10007)
 }
 
 pub fn folds_in_order(h: &Harness) -> Outcome {
-    // What is folded is part of the next state, and of the condition.
+    // The result of the fold is part of the next state, and of the condition.
     let program = h.compile(|xs: Acc<Vector<(i64, i64)>>| {
         let (xs, sum, rounds) = awhile(
             (xs, unit((0, 0)), unit(0)),
@@ -153,7 +153,7 @@ pub fn rows_that_are_folded(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// What [`scans_in_rounds`] makes of numbers in one round.
+/// Computes a round of [`scans_in_rounds`] in plain Rust.
 fn scanned(xs: &[i32]) -> Vec<i32> {
     let (before, mut largest) =
         (xs.iter().scan(0i32, |sum, x| Some(std::mem::replace(sum, sum.wrapping_add(*x)))), i32::MIN);
@@ -178,7 +178,7 @@ pub fn scans_in_rounds(h: &Harness) -> Outcome {
             both.zip_with(largest, |x, most| x + most - total.the())
         })
     })?;
-    // An operator that does not commute, and of which no neutral element is known.
+    // An operator that does not commute and has no known neutral element.
     let last = h.compile(|xs: Acc<Vector<i32>>, n: Exp<i64>| {
         iterate(n, xs, |xs| xs.scanl1(|a, b| (b & 1).eq(0).select(a, b)))
     })?;
@@ -197,7 +197,7 @@ pub fn scans_in_rounds(h: &Harness) -> Outcome {
 }
 
 pub fn loops_in_loops(h: &Harness) -> Outcome {
-    // An inner loop whose number of rounds is that of the outer one, and one that ends by itself.
+    // An inner loop with as many rounds as the number of the outer round, and one that ends by a condition.
     let program = h.compile(|xs: Acc<Vector<i64>>, n: Exp<i64>| {
         iterate_numbered(n, xs, |round, xs| {
             let (halved, count) = awhile(
@@ -227,7 +227,7 @@ pub fn loops_in_loops(h: &Harness) -> Outcome {
 }
 
 pub fn filters_that_are_folded(h: &Harness) -> Outcome {
-    // What a filter leaves is nowhere but in the folds.
+    // The filtered elements are never in memory: only folds use them.
     let program = h.compile(|m: Acc<Matrix<i32>>, n: Exp<i64>| {
         iterate(n, m, |m| {
             let odd = m.clone().flatten().filter(|x| (x & 1).eq(1));
@@ -249,7 +249,7 @@ pub fn filters_that_are_folded(h: &Harness) -> Outcome {
 }
 
 pub fn failures_that_would_never_end(h: &Harness) -> Outcome {
-    // What a failed read gives is zero, and from there it would go round for ever.
+    // A failed read gives zero, with which the loop would never end.
     let program = h.compile(|table: Acc<Vector<i64>>, xs: Acc<Vector<i64>>| {
         awhile(xs, |xs| xs.any(|x| x.ne(-1)), |xs| xs.map(|x| table.at(x.max(0))))
     })?;
@@ -269,7 +269,7 @@ pub fn failures_that_would_never_end(h: &Harness) -> Outcome {
         program.run((&[0i64, 2, 3], 5)),
         &["index 5 out of bounds for length 3 in at", file!()],
     )?;
-    // A failure of a kernel that comes before.
+    // A failure of an earlier kernel.
     let program = h.compile(|table: Acc<Vector<i64>>, i: Exp<i64>| {
         let ends = table.clone().map(|x| x + table.at(i)).compute();
         awhile(unit(0), |x| unit(ends.at(x.the()).ne(9)), |x| x.map(|x| (x + 1) % 3))

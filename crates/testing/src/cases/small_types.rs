@@ -13,7 +13,7 @@ const SIZES: [usize; 5] = [0, 1, 333, 4099, 20_001];
 const INTEGERS: [ScalarType; 4] = [ScalarType::I8, ScalarType::I16, ScalarType::U8, ScalarType::U16];
 const HALVES: [ScalarType; 2] = [ScalarType::F16, ScalarType::BF16];
 
-/// Values at the edges of a type, of other types, and midway between floats.
+/// Returns values at the limits of a type, of other types, and midway between floats.
 fn edges(ty: ScalarType) -> Vec<Constant> {
     if ty.is_float() {
         let numbers = [
@@ -72,7 +72,7 @@ fn input(count: usize, columns: Vec<(ScalarType, Vec<u8>)>) -> Arc<dyn ArrayData
     Arc::new(HostData::new(vec![count], types, columns))
 }
 
-/// Computes operations on every pair of edges, and a third value.
+/// Computes operations on every pair of edge values, and a third value.
 fn operations(h: &Harness, ty: ScalarType, tolerance: Tolerance, ops: &[Op]) -> Outcome {
     let some = edges(ty);
     let rows: Vec<[Constant; 3]> = (0..some.len() * some.len())
@@ -176,7 +176,7 @@ pub fn sums_that_wrap_and_that_do_not(h: &Harness) -> Outcome {
         let (xs, ys, zs) = (values::<u8>(5, n), values::<f16>(6, n), values::<u16>(7, n));
         program.check(&xs, &[xs.iter().map(|x| u32::from(*x)).sum::<u32>()])?;
         floats.check(&ys, &[ys.iter().map(|y| y.to_f32()).sum::<f32>() + 0.0])?;
-        // Odd numbers, whose product is not soon zero.
+        // Odd numbers, whose product does not soon become zero.
         let zs: Vec<u16> = zs.iter().map(|z| z | 1).collect();
         product.check(&zs, &[zs.iter().fold(1, |product: u16, z| product.wrapping_mul(*z))])?;
     }
@@ -221,7 +221,7 @@ fn scans<T: Sample + Number>(h: &Harness, add: impl Fn(T, T) -> T) -> Outcome {
 pub fn running_sums(h: &Harness) -> Outcome {
     scans::<u8>(h, u8::wrapping_add)?;
     scans::<i16>(h, i16::wrapping_add)?;
-    // Sums of small whole numbers leave what is exact soon; the largest so far does not.
+    // Running sums of `f16` soon become inexact; the largest element so far does not.
     let program = h.compile(|xs: Acc<Vector<f16>>| xs.scanl1(|a, b| a.max(b)))?;
     for n in SIZES {
         let xs = values::<f16>(11, n);
@@ -311,7 +311,7 @@ pub fn filters(h: &Harness) -> Outcome {
     kept::<f16>(h, f16::from_f32(2.5))
 }
 
-/// Rows that do and do not begin where a wide access may.
+/// Rows that are and are not aligned for wide accesses.
 pub fn matrices(h: &Harness) -> Outcome {
     let sums = h.compile(|m: Acc<Matrix<u8>>| m.sum_as::<u32, _>())?;
     let turned = h.compile(|m: Acc<Matrix<u8>>| m.transpose().map(|x| x + 1))?;

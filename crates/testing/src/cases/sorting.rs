@@ -5,7 +5,7 @@ use crate::{Harness, Outcome};
 use pumice::prelude::*;
 use std::cmp::Ordering;
 
-/// A row by itself, a tile, and more than three of them on any device.
+/// Rows that a block sorts, a tile, and more than three of them on any device.
 const SIZES: [usize; 6] = [0, 1, 31, 33, 1000, 24_001];
 
 fn order_of_f32(a: &f32, b: &f32) -> Ordering {
@@ -58,7 +58,7 @@ pub fn floats_and_options_in_order(h: &Harness) -> Outcome {
     program.check(&options, &[None, None, Some(-1), Some(2), Some(3)])
 }
 
-/// Pairs of a key, of which there are few, and the place.
+/// Returns pairs of a key, of which there are few, and the place.
 fn keyed(size: usize) -> Vec<(u32, i32)> {
     let keys = values::<i32>(141, size);
     (0..).zip(keys).map(|(place, key)| (key.unsigned_abs() % 300, place)).collect()
@@ -66,7 +66,7 @@ fn keyed(size: usize) -> Vec<(u32, i32)> {
 
 pub fn sorts_are_stable(h: &Harness) -> Outcome {
     let by_key = h.compile(|xs: Acc<Vector<(u32, i32)>>| xs.sort_by_key(|(key, _)| key))?;
-    // A key that is worth keeping, and one that is looked up.
+    // A key that is expensive enough to be stored, and reads a table.
     let by_root = h.compile(|xs: Acc<Vector<(u32, i32)>>, table: Acc<Vector<f64>>| {
         xs.sort_by_key(move |(key, _)| table.at(key.cast::<i64>()).sqrt().sin())
     })?;
@@ -80,10 +80,10 @@ pub fn sorts_are_stable(h: &Harness) -> Outcome {
     h.expect_failure(by_root.run((&[(300, 1)], &table)), &["index 300", "at", file!()])
 }
 
-/// The two keys of an element, from its number.
+/// Functions from the number of an element to its two keys.
 type Keys = (fn(i64) -> i64, fn(i64) -> u32);
 
-/// Keys that differ in few bits, or in all, or not at all: a device may leave out what they share.
+/// Keys that differ in few bits, in all, or not at all: a device may skip the bits that they share.
 pub fn sorts_by_keys_of_any_range(h: &Harness) -> Outcome {
     let program = h.compile(|xs: Acc<Vector<(i64, u32, i64)>>| xs.sort_by_key(|(a, b, _)| (a, b)))?;
     let ranges: [Keys; 5] = [
@@ -109,7 +109,7 @@ pub fn sorts_by_any_order(h: &Harness) -> Outcome {
         let before: Vec<(u32, i32)> = keyed(size);
         program.check(&before, &sorted(&xs, |a, b| (b.0 % 10).cmp(&(a.0 % 10))))?;
     }
-    // No order at all: the elements are there, and nothing waits.
+    // An inconsistent order: all elements are still there, and the sort ends.
     let never_content = h.compile(|xs: Acc<Vector<i32>>| xs.sort_by(|_, _| Exp::from(true)).sum())?;
     never_content.check(&vec![1; 1000], &[1000])
 }
@@ -158,7 +158,7 @@ pub fn the_largest(h: &Harness) -> Outcome {
     })?;
     let check = |xs: &[Pair], k: usize| {
         let mut all: Vec<(Pair, i64)> = xs.iter().copied().zip(0..).collect();
-        // The largest first, but what is not a number last; stable, so equal ones stay as they are.
+        // Largest first, but NaN last; stable, so equal ones stay in order.
         let number = |a: &f32, b: &f32| a.is_nan().cmp(&b.is_nan()).then(b.total_cmp(a));
         all.sort_by(|((a, c), _), ((b, d), _)| number(a, b).then(d.cmp(c)));
         all.truncate(k);
@@ -180,7 +180,7 @@ pub fn the_largest(h: &Harness) -> Outcome {
         best.run((&[(1.0, true), (2.0, false)], 3)),
         &["0..3 of a dimension of 2", "top_k", file!()],
     )?;
-    // Of a matrix, those of each row.
+    // The largest elements of each row of a matrix.
     let rows = Matrix::from_slice([2, 3], &[5, 9, 7, 1, 1, 0]).map_err(|error| error.to_string())?;
     h.check(|xs: Acc<Matrix<i32>>| xs.top_k(2).1, &rows, &[1, 2, 0, 1])
 }
@@ -202,7 +202,7 @@ pub fn rows_of_rank_three(h: &Harness) -> Outcome {
 }
 
 pub fn sorts_among_others(h: &Harness) -> Outcome {
-    // What is left of a filter, how many only the device knows; and what listens to a sort's last pass.
+    // A sort of filtered elements, whose number only the device knows; and consumers of a sort's last pass.
     let program = h.compile(|xs: Acc<Vector<i32>>| {
         xs.filter(|x| (x & 1).eq(0)).sort().map(|x| x * 2).filter(|x| x.ne(0))
     })?;

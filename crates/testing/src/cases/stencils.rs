@@ -6,7 +6,7 @@ use pumice::prelude::*;
 use pumice::{Boundary, Neighbours};
 use std::rc::Rc;
 
-/// Where an index beyond the border is, if anywhere.
+/// Returns the index that a boundary maps an out-of-bounds index to, if any.
 fn beyond(boundary: usize, at: i64, extent: i64) -> Option<i64> {
     match boundary {
         _ if (0..extent).contains(&at) => Some(at),
@@ -77,7 +77,7 @@ pub fn one_and_three_dimensions(h: &Harness) -> Outcome {
     cubes(h, [18, 21, 132])
 }
 
-/// Sums of each element of a cube and those that it shares a face with.
+/// Adds up each element of a cube and those with which it shares a face.
 fn cubes(h: &Harness, extents @ [a, b, c]: [usize; 3]) -> Outcome {
     let xs: Vec<i32> = values(132, a * b * c);
     let cube = Array::<Dim3, i32>::from_slice(extents, &xs).map_err(|error| error.to_string())?;

@@ -1,10 +1,10 @@
-//! Operations that are done in one kernel because they hear the same elements: those of an expansion, or of arrays of one shape.
+//! Operations that share a kernel because they consume the same elements: those of an expansion, or of arrays of one shape.
 
 use crate::{Harness, Outcome, Tolerance};
 use pumice::prelude::*;
 use pumice::{Boundary, OptionExp};
 
-/// Sizes of so many sources: many small ones, some empty, and a few that are large.
+/// Returns the sizes of this many sources: many small ones, some empty, and a few large ones.
 fn sizes(sources: usize) -> Vec<i64> {
     let pattern = [3, 0, 1, 7, 0, 0, 2, 40, 5];
     (0..sources)
@@ -12,7 +12,7 @@ fn sizes(sources: usize) -> Vec<i64> {
         .collect()
 }
 
-/// A sum, a count of what a filter leaves, and combinations at few and at many targets, of one expansion; one operation more needs
+/// A sum, a count of filtered elements, and combinations at few and at many targets, of one expansion; a further operation needs
 /// a result of the others.
 pub fn consumers_of_an_expansion(h: &Harness) -> Outcome {
     let program = h.compile(|sizes: Acc<Vector<i64>>| {
@@ -57,7 +57,7 @@ pub fn consumers_of_an_expansion(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// Expansions of what expansions give, of many sources and of few, for which threads share the inner ones.
+/// Expansions of expansions, of many sources and of few, for which threads share the inner ones.
 pub fn expansions_of_expansions(h: &Harness) -> Outcome {
     let triples = h.compile(|n: Exp<i64>| {
         let pairs = enum_from(n, 0, 1).expand(move |x| n - x, |x, number| (x, x + number));
@@ -82,7 +82,7 @@ pub fn expansions_of_expansions(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// Folds and combinations at an index over one array, whole and filtered, and an array that is made of it.
+/// Folds and combinations at an index over one array, whole and filtered, and an array computed from it.
 pub fn consumers_of_an_array(h: &Harness) -> Outcome {
     let program = h.compile(|xs: Acc<Vector<i32>>| {
         let wide = xs.clone().map(|x| x.cast::<i64>());
@@ -119,7 +119,7 @@ pub fn consumers_of_an_array(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// Two arrays of one shape that read a third: written by one kernel, also where it asks for neighbours.
+/// Two arrays of one shape that read a third: one kernel writes both, also if it reads neighbours.
 pub fn arrays_of_one_shape(h: &Harness) -> Outcome {
     let program = h.compile(|m: Acc<Matrix<f32>>| {
         let (rows, columns) = m.shape();
@@ -144,7 +144,7 @@ pub fn arrays_of_one_shape(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// An array that is written is heard in the same kernel, but not where it is also the defaults, or is read at another index.
+/// An array that is written is consumed in the same kernel, unless it is also the defaults, or is read at another index.
 pub fn arrays_that_are_written_and_heard(h: &Harness) -> Outcome {
     let program = h.compile(|xs: Acc<Vector<i64>>| {
         let ys = xs.map(|x| x * 3 + 1).compute();
@@ -181,7 +181,7 @@ pub fn arrays_that_are_written_and_heard(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// Arrays of one size and of different shapes, which have only the numbers of their elements in common.
+/// Arrays of one size and different shapes, which have only the number of elements in common.
 pub fn arrays_of_one_size(h: &Harness) -> Outcome {
     let program = |xs: Acc<Vector<i64>>| {
         let long = xs.clone().reshape((1, 600)).map(|x| x + 1);
@@ -195,14 +195,14 @@ pub fn arrays_of_one_size(h: &Harness) -> Outcome {
     h.expect(&narrow, &expected.collect::<Vec<i64>>(), Tolerance::Exact)
 }
 
-/// What is written row by row, with borders, is folded where it is written: as it is, with its input, and what a filter leaves of it.
+/// A stencil that is written row by row, with borders, is folded in the same kernel: alone, with its input, and filtered.
 pub fn stencils_that_are_written_and_heard(h: &Harness) -> Outcome {
     let program = h.compile(|xs: Acc<Matrix<i64>>| {
         let image =
             xs.clone().stencil(Boundary::Constant(5), |x| 3 * x.at([0, 0]) - x.at([-1, 0]) - x.at([0, 1]));
         let product = xs.zip_with(image.clone(), |x, y| x * y).flatten().sum();
         let odd = image.clone().flatten().filter(|y| (y & 1).eq(1)).max();
-        // The image is needed in memory for what depends on both.
+        // The image is needed in memory, because this operation depends on both folds.
         image.map(|y| y + 7 * product.the() - odd.the())
     })?;
     for (rows, columns) in [(1usize, 40usize), (5, 65), (23, 128)] {

@@ -12,7 +12,7 @@ fn matrix<T: Sample>(seed: u64, extents: [usize; 2]) -> Result<(Vec<T>, Matrix<T
     Ok((elements, matrix))
 }
 
-/// What a function makes of every row.
+/// Applies a function to every row, and concatenates the results.
 fn of_rows<T: Clone>(elements: &[T], [rows, columns]: [usize; 2], f: impl Fn(&[T]) -> Vec<T>) -> Vec<T> {
     (0..rows).flat_map(|row| f(&elements[row * columns..(row + 1) * columns])).collect()
 }

@@ -1,5 +1,5 @@
-//! The whole programs of `pumice_algorithms`, small: nothing or one element, and a few blocks, against plain Rust. Few extents,
-//! because each may need kernels of its own; other ones are for the cases of the operations.
+//! The whole programs of `pumice_algorithms` at small sizes: nothing or one element, and a few blocks, against plain Rust. Few extents,
+//! because each may need kernels of its own; the cases of the operations have others.
 
 mod grids;
 mod pictures;
@@ -11,7 +11,7 @@ pub use pictures::*;
 pub use rounds::*;
 pub use vectors::*;
 
-/// What cannot go wrong but for a mistake in a case.
+/// Converts an error, which only a mistake in a case can cause.
 fn made<T, E: ToString>(result: Result<T, E>) -> Result<T, String> {
     result.map_err(|error| error.to_string())
 }

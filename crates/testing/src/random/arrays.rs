@@ -1,4 +1,4 @@
-//! Random array programs. Results do not depend on the order in which a device does things: floats are never summed.
+//! Random array programs. Results do not depend on the order of evaluation: floats are never summed.
 
 use super::choices::Choices;
 use super::scalars::{FIRST_SCALAR, SCALARS, expressions, index, scalar_type};
@@ -14,13 +14,13 @@ use pumice::layers::scalar::{
 use pumice::{AccTuple, Dim1, Dim2, Dim3, Dim4};
 use std::sync::Arc;
 
-/// Mostly small ones, some of several blocks, and rarely none.
+/// Extents of arrays: mostly small, some of several blocks, and rarely 0.
 const EXTENTS: [usize; 30] = [
     3, 17, 1, 64, 2, 16, 33, 0, 130, 5, 257, 1000, 4, 40, 7, 8, 31, 32, 12, 65, 6, 128, 9, 300, 2, 3, 19, 63,
     5, 10,
 ];
 
-/// More elements than this take too long in the simulator.
+/// Limit on elements of an array: more take too long in the simulator.
 const MOST: usize = 3000;
 
 /// An array program with its arguments.
@@ -52,7 +52,7 @@ pub fn program(choices: &mut Choices<'_>) -> GivenProgram {
             maker.arrays.push(next);
         }
         let count = if maker.choices.is_at_end() { 0 } else { maker.choices.below(5) };
-        // What nothing uses would not be computed: it is a result, or becomes part of one.
+        // An array that nothing uses would not be computed: it is made a result, or joined with one.
         let (mut roots, unused) = (Vec::new(), maker.unused());
         let (results, joined) = unused.split_at(count.min(unused.len().saturating_sub(1)));
         roots.extend(results.iter().map(|known| known.array.clone()));
@@ -64,12 +64,12 @@ pub fn program(choices: &mut Choices<'_>) -> GivenProgram {
             }
         }
         roots.push(maker.arrays[maker.arrays.len() - 1].array.clone());
-        // Arguments that the result does not need may be there all the same.
+        // Inputs may have arguments that no result needs.
         GivenProgram { inputs: maker.inputs, roots }
     })
 }
 
-/// An array of which the extents are known.
+/// An array with known extents.
 #[derive(Clone)]
 pub(super) struct Known {
     pub array: Arc<Described>,
@@ -95,7 +95,7 @@ pub(super) fn node(
     Known { array, extents: extents.to_vec() }
 }
 
-/// The extents of an array as expressions.
+/// Returns the extents of an array as expressions.
 fn shape_of(known: &Known) -> Vec<Term> {
     let array = known.array.clone();
     match known.extents.len() {
@@ -107,7 +107,7 @@ fn shape_of(known: &Known) -> Vec<Term> {
     }
 }
 
-/// A value for every scalar of an array.
+/// Makes values for the scalars of an array.
 fn data(choices: &mut Choices<'_>, extents: &[usize], types: &[ScalarType]) -> Arc<dyn ArrayData> {
     let seed = choices.below(256) as u64;
     let count: usize = extents.iter().product();
@@ -130,11 +130,11 @@ fn data(choices: &mut Choices<'_>, extents: &[usize], types: &[ScalarType]) -> A
 
 pub(super) struct Maker<'a, 'b> {
     pub choices: &'a mut Choices<'b>,
-    /// The extents of a program are few, so that arrays fit each other.
+    /// The extents that the program uses: few, so that the shapes of arrays match.
     palette: [usize; 3],
     inputs: Inputs,
     pub arrays: Vec<Known>,
-    /// How many loops and branches are being written, one inside the other.
+    /// Number of loops and branches around the place where operations are added.
     pub nested: usize,
 }
 
@@ -153,7 +153,7 @@ impl Maker<'_, '_> {
         extents
     }
 
-    /// An array to go on with: mostly one that nothing uses yet.
+    /// Chooses an array as the next input: mostly one that nothing uses yet.
     pub(super) fn any(&mut self) -> Known {
         let unused = self.unused();
         match self.choices.below(3) {
@@ -171,7 +171,7 @@ impl Maker<'_, '_> {
         self.arrays.iter().filter(used).cloned().collect()
     }
 
-    /// Brings an array that is not empty to the shape of another.
+    /// Permutes `second`, which is not empty, into the shape of `first`.
     pub(super) fn in_shape_of(&mut self, first: &Known, second: &Known) -> Known {
         if second.extents == first.extents {
             return second.clone();
@@ -185,7 +185,7 @@ impl Maker<'_, '_> {
         node(Backpermute { shape, index }, &[second], &first.extents, &types, "backpermute")
     }
 
-    /// Joins two arrays: the second is brought to the shape of the first, and every scalar of both counts.
+    /// Joins two arrays: the second is brought to the shape of the first, and the result depends on every scalar of both.
     fn join(&mut self, first: &Known, second: &Known) -> Known {
         let second = self.in_shape_of(first, second);
         let types = [ScalarType::I64];
@@ -197,7 +197,7 @@ impl Maker<'_, '_> {
         node(ZipWith { function }, &[first, &second], &first.extents, &types, "zip_with")
     }
 
-    /// A shape with these extents: numbers, or the extents of other arrays.
+    /// Makes a shape with these extents: constants, or the extents of other arrays.
     fn shape(&mut self, extents: &[usize]) -> Function {
         function(&[], |_| {
             let extent = |extent: &usize| {
@@ -293,7 +293,7 @@ impl Maker<'_, '_> {
         node(Reshape { shape }, &[&input], &extents, input.array.types(), "reshape")
     }
 
-    /// Elements from other places: a transposition, a replication, or any index that is brought into bounds.
+    /// Makes a `backpermute`: a transposition, a replication, or any index that is brought into bounds.
     fn backpermute(&mut self) -> Known {
         let input = self.any();
         let rank = input.extents.len();
@@ -330,7 +330,7 @@ impl Maker<'_, '_> {
         node(Backpermute { shape, index }, &[&input], &extents, input.array.types(), "backpermute")
     }
 
-    /// An index below `size`, in one of many ways.
+    /// Makes an index below `size`, in one of many ways.
     fn bounded(&mut self, at: &[Term], size: Term) -> Term {
         let one = index(1);
         let last = size.binary(Op::Sub, one);
@@ -344,7 +344,7 @@ impl Maker<'_, '_> {
             1 => own.binary(Op::Min, last),
             2 => own.binary(Op::Sub, index(2)).binary(Op::Max, index(0)).binary(Op::Min, last),
             3 => remainder(own.binary(Op::Mul, index(7)).binary(Op::Add, index(3))),
-            // This may fail.
+            // This index may be out of bounds.
             5 if self.choices.below(2) == 0 => own.binary(Op::Sub, index(1)),
             _ => {
                 let value = expressions(self.choices, at, &[ScalarType::U32])[0];
@@ -353,12 +353,12 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// Elements from other places with steps that never change: some dimensions from their ends, some at one index, some in
-    /// part, in any order, and maybe one that repeats.
+    /// Makes a view with constant steps: some dimensions reversed, some at one index, some in
+    /// part, in any order, and maybe one that is replicated.
     fn view(&mut self) -> Known {
         let input = self.any();
         let rank = input.extents.len();
-        // By dimension of the result: its extent, the dimension of the input that it goes along, and the step.
+        // Per dimension of the result: its extent, the dimension of the input that it steps along, and the step.
         let mut walks: Vec<(usize, Option<usize>, i64)> = Vec::new();
         let mut starts = Vec::new();
         for (dimension, extent) in input.extents.iter().copied().enumerate() {
@@ -389,7 +389,7 @@ impl Maker<'_, '_> {
         node(View { shape, starts, steps }, &[&input], &extents, input.array.types(), "view")
     }
 
-    /// Arrays one after the other along a dimension: one, and others that fit it.
+    /// Concatenates an array with others of matching extents along a dimension.
     fn concat(&mut self) -> Known {
         let first = self.any();
         let rank = first.extents.len();
@@ -420,7 +420,7 @@ impl Maker<'_, '_> {
         node(Concat { dimension }, &parts, &extents, first.array.types(), "concat")
     }
 
-    /// Elements of one array at indices that another one's elements and their own values give.
+    /// Gathers elements of one array at indices computed from the elements of another one.
     fn look_up(&mut self) -> Known {
         let (input, table) = (self.any(), self.any());
         if table.extents.contains(&0) {
@@ -449,7 +449,7 @@ impl Maker<'_, '_> {
         self.permute_into(defaults, source, by_index)
     }
 
-    /// As [`Maker::permute`], where elements go by their index, or by their value alone.
+    /// Like [`Maker::permute`], with targets computed from the index, or from the value alone.
     fn permute_into(&mut self, defaults: Known, source: Known, by_index: bool) -> Known {
         let defaults = self.without_floats(defaults);
         let types = defaults.array.types().to_vec();
@@ -484,7 +484,7 @@ impl Maker<'_, '_> {
         node(permute, &[&defaults, &source], &defaults.extents, &types, "permute")
     }
 
-    /// The array, or one without floats in its place: their sums depend on the order.
+    /// Returns the array, or one without floats made of it: sums of floats depend on the order.
     fn without_floats(&mut self, input: Known) -> Known {
         if !input.array.types().iter().any(|ty| ty.is_float()) {
             return input;
@@ -497,7 +497,7 @@ impl Maker<'_, '_> {
         node(ZipWith { function }, &[&input], &input.extents, &types, "map")
     }
 
-    /// For each type an operation that is associative and commutes.
+    /// Chooses for each type an operation that is associative and commutes.
     fn operators(&mut self, types: &[ScalarType]) -> Vec<Op> {
         let op = |ty: &ScalarType| match ty {
             ScalarType::Bool => self.choices.pick(&[Op::Or, Op::And, Op::Xor]),
@@ -565,7 +565,7 @@ impl Maker<'_, '_> {
         node(scan, &[&input], &extents, input.array.types(), "scan")
     }
 
-    /// Sorts by keys, or by an order that is that of a key.
+    /// Sorts by keys, or by a comparison that is equivalent to one of keys.
     fn sort(&mut self) -> Known {
         let input = self.any();
         if input.extents.is_empty() {
@@ -586,7 +586,7 @@ impl Maker<'_, '_> {
         node(Sort { order }, &[&input], &input.extents, &types, "sort")
     }
 
-    /// A size below 8 for each element of these types, and what an element with a number below it is expanded to.
+    /// Makes an expansion of elements of these types: the size, below 8, and the function from element and number to the new element.
     fn expansion(&mut self, types: &[ScalarType]) -> (Function, Function) {
         let any = self.elements(types, &[ScalarType::I64]);
         let size = function(types, |terms| {
@@ -595,7 +595,7 @@ impl Maker<'_, '_> {
         (size, self.elements(&[types, &[ScalarType::I64]].concat(), types))
     }
 
-    /// Reduces what each element of a vector is expanded to.
+    /// Expands each element of a vector, and reduces the elements that it expands to.
     fn expand_reduce(&mut self) -> Known {
         let input = self.any();
         if input.extents.len() != 1 {
@@ -611,7 +611,7 @@ impl Maker<'_, '_> {
         let flag = self.elements(get.parameters(), &[ScalarType::Bool]);
         let option = function(get.parameters(), |terms| {
             let present = flag.apply(terms)[0];
-            // What is absent is zero.
+            // An absent value is zero.
             let value = |term: Term| {
                 Term::apply(Op::Select, term.ty(), &[present, term, Constant::zero(term.ty()).into()])
             };
@@ -622,8 +622,8 @@ impl Maker<'_, '_> {
         node(reduce, &[&input], &input.extents, &types, "expand_reduce")
     }
 
-    /// Filters an array, or what a vector is expanded to, and folds or permutes what is kept: how much that is only the device
-    /// knows. Sometimes what is folded is a scan, which needs the kept elements in a row.
+    /// Filters an array or an expansion, and folds or permutes the kept elements, whose number only the device
+    /// knows. Sometimes it folds a scan of them, which needs the kept elements compacted.
     fn filter(&mut self) -> Known {
         let mut input = self.any();
         if input.extents.len() == 1 && self.choices.below(2) == 0 {
@@ -649,8 +649,8 @@ impl Maker<'_, '_> {
         node(Fold { operator, initial: Some(initial) }, &[&kept], &[], kept.array.types(), "fold")
     }
 
-    /// An operator that is associative to the bit, and an initial value, for the elements of an array; other elements are
-    /// made to fit first.
+    /// Makes an operator that is associative to the bit, and an initial value, for the elements of an array; other elements are
+    /// converted first.
     fn associative(&mut self, input: Known) -> (Known, Function, Function) {
         let input = self.without_floats(input);
         let types = input.array.types().to_vec();
@@ -658,7 +658,7 @@ impl Maker<'_, '_> {
         let affine =
             types.len() == 2 && types[0] == types[1] && types[0].is_integer() && self.choices.below(2) == 0;
         let (operator, neutral) = if affine {
-            // x ↦ ax + b after x ↦ cx + d: does not commute.
+            // x ↦ ax + b after x ↦ cx + d: not commutative.
             let operator = function(&double, |t| {
                 vec![t[0].binary(Op::Mul, t[2]), t[0].binary(Op::Mul, t[3]).binary(Op::Add, t[1])]
             });
@@ -682,7 +682,7 @@ impl Maker<'_, '_> {
             });
             (operator, neutral.collect())
         };
-        // A neutral element, or any other.
+        // The neutral element, or another one.
         let shift = self.choices.pick(&[0, 0, 3]);
         let initial = neutral.iter().map(|constant| match constant.as_integer() {
             Some(value) => Constant::from_integer(constant.ty(), value + shift),

@@ -1,26 +1,26 @@
-//! Choices that follow from a string of bytes. Knows nothing of what is chosen.
+//! Choices decoded from a string of bytes. Knows nothing of what is chosen.
 
-/// Takes one byte for each choice, and the first possibility where there are none left. So every string is good, and a
+/// Takes one byte per choice, and the first possibility once no bytes are left. So every string is valid, and a
 /// shorter one with smaller bytes makes a simpler program.
 pub struct Choices<'a>(std::slice::Iter<'a, u8>);
 
 impl<'a> Choices<'a> {
-    /// The choices that these bytes make.
+    /// Decodes choices from these bytes.
     pub fn new(bytes: &'a [u8]) -> Choices<'a> {
         Choices(bytes.iter())
     }
 
-    /// A number below `count`, or 0 if that is 0.
+    /// Chooses a number below `count`, or 0 if that is 0.
     pub fn below(&mut self, count: usize) -> usize {
         self.0.next().map_or(0, |byte| usize::from(*byte) % count.max(1))
     }
 
-    /// Whether no bytes are left.
+    /// Returns whether no bytes are left.
     pub fn is_at_end(&self) -> bool {
         self.0.as_slice().is_empty()
     }
 
-    /// One of these, of which there is at least one.
+    /// Chooses one of these, of which there is at least one.
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())]
     }

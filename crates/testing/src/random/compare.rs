@@ -14,22 +14,22 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-/// How a program is planned: mostly as for users, sometimes without one of the passes.
+/// Options of planning: mostly the default ones, sometimes without one of the passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
-    /// As for users.
+    /// The default.
     Usual,
     /// Every array is written to memory.
     Unfused,
-    /// Arrays that are described alike are computed each for itself.
+    /// Arrays that are described alike are computed separately: no common subexpression elimination.
     NotShared,
-    /// Every array has kernels of its own.
+    /// No array shares a kernel with another one.
     Apart,
     /// The host runs all loops.
     LoopsOfTheHost,
-    /// Arrays are computed where they are described, inside of loops and outside of branches.
+    /// Arrays are computed where they are described: in each round of loops, and before branches.
     NotFloated,
-    /// The state of loops in two places.
+    /// The state of loops is double-buffered, and never overwritten in place.
     NotOverwritten,
     /// No wide accesses.
     NotVectorised,
@@ -40,7 +40,7 @@ pub enum Setting {
 }
 
 impl Setting {
-    /// Takes the first choice of a program.
+    /// Decodes the first choice of a program.
     pub fn choose(choices: &mut Choices<'_>) -> Setting {
         use Setting::*;
         choices.pick(&[
@@ -94,7 +94,7 @@ impl fmt::Display for Setting {
 /// An array program that is planned for a device.
 pub struct PlannedArrays {
     inputs: Inputs,
-    /// The program as it is written, which says what it means, and as it is planned.
+    /// The program as it is written, which the interpreter runs, and as it is planned.
     written: CheckedProgram,
     program: CheckedProgram,
     setting: Setting,
@@ -102,7 +102,7 @@ pub struct PlannedArrays {
     pub plan: Plan,
 }
 
-/// The error of a program that was not planned, or did not run.
+/// Error of planning or of a run.
 type Failed = pumice::Error;
 
 impl PlannedArrays {
@@ -153,7 +153,7 @@ impl PlannedArrays {
         execution.results()
     }
 
-    /// Whether something need not be computed that the interpreter computes.
+    /// Returns whether planning may leave out something that the interpreter computes.
     fn may_leave_out(&self) -> bool {
         let options = self.setting.options();
         options.fuse || (options.float && self.written.to_string().contains(") = branch "))
@@ -168,7 +168,7 @@ impl PlannedArrays {
             (Ok(expected), Ok(found)) => (expected, found),
             (Ok(_), Err(error)) => return Err(error),
             (Err(ArrayError::Failure(_)), Err(error)) if is_failure(&error) => return Ok(()),
-            // An element that nothing uses is not computed where operations are fused, nor an array that only the other side of a
+            // Fusion does not compute an element that nothing uses, and floating does not compute an array that only the other side of a
             // branch uses.
             (Err(ArrayError::Failure(_)), Ok(_)) if self.may_leave_out() => {
                 return Ok(());
@@ -206,13 +206,13 @@ fn columns(data: &dyn ArrayData) -> Result<Vec<Vec<Constant>>, String> {
     Ok(data.types().iter().zip(&columns).map(column).collect())
 }
 
-/// Whether this is a failure of the program, and not of the device.
+/// Returns whether an error is a failure of the program, and not of the device.
 fn is_failure(error: &str) -> bool {
     error.starts_with("index ") && error.contains(" out of bounds for length ")
         || error.starts_with("integer division by zero in ")
 }
 
-/// Returns whether two values are equal, where any NaN is as good as another.
+/// Returns whether two values are equal; any two NaNs are.
 pub fn same(a: Constant, b: Constant) -> bool {
     let is_nan = |value: Constant| value.as_float().is_some_and(f64::is_nan);
     a == b || is_nan(a) && is_nan(b)

@@ -1,4 +1,4 @@
-//! Loops and branches of random array programs, one inside the other, of few rounds each.
+//! Loops and branches of random array programs, nested, of few rounds each.
 
 use super::arrays::{Known, Maker, node};
 use super::scalars::index;
@@ -8,11 +8,11 @@ use pumice::layers::scalar::{Constant, Op, ScalarType, Term, function};
 use pumice::{Dim0, acond, awhile, iterate};
 use std::cell::RefCell;
 
-/// Loops and branches nest at most so deep.
+/// Limit on the nesting of loops and branches.
 const DEEPEST: usize = 3;
 
 impl Maker<'_, '_> {
-    /// A few rounds of a loop, or one of two sides of a branch; a second array that it gives is there too.
+    /// Makes a loop of a few rounds, or a branch. A second result is added to the arrays.
     pub(super) fn control(&mut self) -> Known {
         if self.nested == DEEPEST {
             return self.zip();
@@ -48,7 +48,7 @@ impl Maker<'_, '_> {
         result
     }
 
-    /// The number of rounds of a loop: fewer the deeper it is.
+    /// Chooses the number of rounds of a loop: fewer the deeper it is.
     fn rounds(&mut self) -> i64 {
         match self.nested {
             1 => self.choices.pick(&[1, 2, 0, 3]),
@@ -56,7 +56,7 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// A loop that ends when it has counted to a number, if not before.
+    /// Makes a `while` loop that ends when a counter reaches a limit, or before.
     fn counted_while(&mut self, input: Known) -> Known {
         let most = self.rounds();
         let zero = self.scalar(Constant::from(0i64));
@@ -83,13 +83,13 @@ impl Maker<'_, '_> {
         awhile((zero, input), condition, next).1
     }
 
-    /// A constant.
+    /// Makes an array of one constant.
     fn scalar(&mut self, value: Constant) -> Known {
         let (shape, element) = (function(&[], |_| Vec::new()), function(&[], |_| vec![Term::from(value)]));
         node(Generate { shape, element }, &[], &[], &[value.ty()], "unit")
     }
 
-    /// A truth value: a constant expression, or what becomes of an element of an array.
+    /// Makes a truth value: from a constant expression, or from an element of an array.
     fn truth(&mut self) -> Known {
         let types = [ScalarType::Bool];
         if self.choices.below(3) > 0 {
@@ -108,7 +108,7 @@ impl Maker<'_, '_> {
         node(Generate { shape, element }, &[], &[], &types, "unit")
     }
 
-    /// An array of the same extents and types as another one, of which any steps are made on the way.
+    /// Makes a body: some operations, with a result of the same extents and types as the state.
     fn body(&mut self, state: Known) -> Known {
         let outside = self.arrays.len();
         self.arrays.push(state.clone());

@@ -9,7 +9,7 @@ use pumice::layers::runtime::{CompiledKernel, Device, DeviceMemory, Engine, Laun
 use pumice::layers::scalar::Constant;
 use std::sync::Arc;
 
-/// Returns the program that these bytes make; the first two say how it is launched and which passes it takes.
+/// Returns the program that these bytes make; the first two determine the launch and the passes.
 pub fn program(bytes: &[u8]) -> Program {
     pumice_generate::program(bytes.get(2..).unwrap_or_default())
 }
@@ -24,7 +24,7 @@ pub struct PlannedKernel {
 }
 
 impl PlannedKernel {
-    /// Makes a kernel and runs the passes over it.
+    /// Makes a kernel and runs passes over it.
     pub fn new(bytes: &[u8], engine: &Engine) -> Result<PlannedKernel, String> {
         let mut choices = Choices::new(bytes);
         let scalars = pumice_generate::scalars(choices.below(50) as i64);
@@ -46,10 +46,10 @@ impl PlannedKernel {
         Ok(PlannedKernel { before, ready, program, scalars })
     }
 
-    /// Runs the kernel and compares what it leaves in memory with what the simulator does.
+    /// Runs the kernel and compares its memory afterwards with the simulator's.
     pub fn agrees(&self, engine: &Arc<Engine>, kernel: &CompiledKernel) -> Outcome {
         let mut expected = pumice_generate::memories();
-        // Some lack a barrier on purpose, and nothing is promised about those.
+        // Some lack a barrier on purpose; their results are undefined.
         if simulate(&self.before, &mut expected, &self.scalars, &Default::default()).is_err() {
             return Ok(());
         }
@@ -62,7 +62,7 @@ impl PlannedKernel {
             let memory = self.before.memory(id);
             let found: Vec<Constant> =
                 found.chunks(memory.ty.bytes()).map(|bytes| Constant::from_bytes(memory.ty, bytes)).collect();
-            // Which of several failures is kept is not said, only whether there is one.
+            // It is unspecified which of several failures is recorded, so only compares whether there is one.
             let is_record = self.before.failure.is_some_and(|failure| failure.memory == id);
             let count = if is_record { 1 } else { found.len() };
             for (index, found) in found.iter().enumerate().take(count) {
@@ -80,7 +80,7 @@ impl PlannedKernel {
         Ok(())
     }
 
-    /// Launches the kernel; gives the memories afterwards.
+    /// Launches the kernel; returns the memories afterwards.
     fn run(&self, device: &dyn Device, kernel: &CompiledKernel) -> pumice::Result<Vec<Vec<u8>>> {
         let upload = |memory: &SimMemory| -> pumice::Result<DeviceMemory> {
             let on_device = device.allocate(memory.len())?;

@@ -1,10 +1,10 @@
-//! Random well-typed programs on devices, against what says what they mean.
+//! Random well-typed programs on devices, compared with a reference: the interpreter or the simulator.
 //!
-//! A program is made from a string of bytes ([`Recipe`]), so that it can be kept in a file, and is made simpler by making
+//! A program is made from a string of bytes ([`Recipe`]), so that it can be kept in a file, and it is simplified by making
 //! the string shorter and its bytes smaller ([`shrink`]). Array programs are compared with the array interpreter, programs
-//! in Program IR with the simulator. A [`Runner`] plans many programs, then asks for all their kernels, then executes them.
+//! in Program IR with the simulator. A [`Runner`] plans many programs, then builds all their kernels, then executes them.
 //!
-//! Nothing here starts processes: what a crash of a device leaves of a campaign is for the `pumice` command.
+//! Nothing here starts processes: the `pumice` command handles crashes of a device during a campaign.
 
 mod arrays;
 mod choices;

@@ -1,4 +1,4 @@
-//! A random program as data: where it comes from, how it is printed, and the file that keeps it. Runs nothing.
+//! A random program as data: its generation from a seed, its text, and the file that keeps it. Runs nothing.
 
 use super::choices::Choices;
 use super::{arrays, ir};
@@ -37,12 +37,12 @@ impl Kind {
 pub struct Recipe {
     /// The language.
     pub kind: Kind,
-    /// One byte for each choice.
+    /// One byte per choice.
     pub bytes: Vec<u8>,
 }
 
 impl Recipe {
-    /// Returns a program of the endless sequence that a seed stands for. Three of four are array programs; most are short.
+    /// Returns a program of the endless sequence of a seed. Three of four are array programs; most are short.
     pub fn from_seed(seed: u64, number: u64) -> Recipe {
         let mut state = mixed(seed) ^ mixed(number.wrapping_add(1) << 1);
         let mut next = || {
@@ -73,7 +73,7 @@ impl Recipe {
         }
     }
 
-    /// Returns a file that keeps the program for later tests: what was wrong and the program as comments, and the bytes.
+    /// Returns a file that keeps the program for later tests: the failure and the program as comments, and the bytes.
     pub fn to_file(&self, what: &str) -> String {
         let comments = [what, &self.describe()].join("\n");
         let comments: String =

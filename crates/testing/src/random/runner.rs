@@ -1,4 +1,4 @@
-//! Runs random programs on one device, many at a time: plans all, asks for all their kernels, then executes and compares.
+//! Runs random programs on one device, many at a time: plans all, builds all their kernels, then executes and compares.
 
 use super::compare::PlannedArrays;
 use super::ir::PlannedKernel;
@@ -28,7 +28,7 @@ impl Planned {
         })
     }
 
-    /// The kernels that it launches.
+    /// Returns the kernels that it launches.
     fn programs(&self) -> Vec<&Verified> {
         match self {
             Planned::Arrays(planned) => planned.plan.launches().map(|launch| &*launch.program).collect(),
@@ -47,16 +47,16 @@ impl Planned {
     }
 }
 
-/// A kernel, or what its compiler said.
+/// A kernel, or its compiler's error.
 type Built = Result<Arc<CompiledKernel>, String>;
 
 impl Runner {
-    /// A runner on the device with this name.
+    /// Returns a runner on the device with this name.
     pub fn on(device: &str) -> pumice::Result<Runner> {
         Ok(Runner { engine: Engine::of(open(device)?) })
     }
 
-    /// Runs programs, and returns how each went. A panic is a failure too.
+    /// Runs programs, and returns the outcome of each. A panic is a failure too.
     ///
     /// ```
     /// use pumice_testing::random::{Recipe, Runner};
@@ -78,7 +78,7 @@ impl Runner {
         planned.iter().zip(&programs).map(run).collect()
     }
 
-    /// Compiles kernels together, and one by one if that fails: each error has its program then.
+    /// Compiles kernels together, or one by one if that fails, so that each error belongs to its program.
     fn build_all(&self, programs: &[&Verified]) -> Vec<Built> {
         let (device, options) = (&**self.engine.device(), EmitOptions::default());
         let kernels = self.engine.kernels();

@@ -1,4 +1,4 @@
-//! Random functions on elements. Everything that they compute is exact: floats are only given to functions that are.
+//! Random functions on elements. All their results are exact: floats are used only with functions that are exact.
 
 use super::choices::Choices;
 use pumice::layers::scalar::{
@@ -16,7 +16,7 @@ const TYPES: [ScalarType; 7] = [
     ScalarType::F64,
 ];
 
-/// The types of 8 and 16 bits, which are rarer: devices do most with them as they do with wider ones.
+/// The types of 8 and 16 bits, which are chosen less often: devices handle them mostly as they do wider ones.
 const SMALL: [ScalarType; 6] =
     [ScalarType::U8, ScalarType::I16, ScalarType::F16, ScalarType::I8, ScalarType::U16, ScalarType::BF16];
 
@@ -32,15 +32,15 @@ pub fn scalar_type(choices: &mut Choices<'_>) -> ScalarType {
 /// The values of the scalar arguments that functions read.
 pub const SCALARS: [i64; 3] = [7, -3, 1_000_000_007];
 
-/// The number of the first of them.
+/// Argument number of the first of them.
 pub const FIRST_SCALAR: usize = 10;
 
-/// A constant index.
+/// Returns a constant index.
 pub fn index(value: i64) -> Term {
     Constant::from(value).into()
 }
 
-/// Returns results of these types, computed from these terms.
+/// Makes results of these types from these terms.
 pub fn expressions(choices: &mut Choices<'_>, inputs: &[Term], results: &[ScalarType]) -> Vec<Term> {
     let mut terms = inputs.to_vec();
     let number = choices.below(SCALARS.len()) + FIRST_SCALAR;
@@ -54,7 +54,7 @@ pub fn expressions(choices: &mut Choices<'_>, inputs: &[Term], results: &[Scalar
     results.iter().map(|ty| pool.term(*ty)).collect()
 }
 
-/// The terms that there are.
+/// The terms that expressions are made of.
 struct Pool<'a, 'b> {
     choices: &'a mut Choices<'b>,
     terms: Vec<Term>,
@@ -66,10 +66,10 @@ impl Pool<'_, '_> {
         Op::Cast.evaluate(ty, &[value.into()]).into()
     }
 
-    /// A term of this type: one of those that there are, or one of them converted.
+    /// Chooses a term of this type: an existing one, or an existing one converted.
     fn term(&mut self, ty: ScalarType) -> Term {
         let fitting: Vec<Term> = self.terms.iter().rev().filter(|term| term.ty() == ty).copied().collect();
-        // A constant is not the first possibility: where bytes end, results must still depend on what came before.
+        // A constant is not the first possibility: once bytes run out, results must still depend on earlier terms.
         match self.choices.below(8) {
             7 => self.constant(ty),
             _ if !fitting.is_empty() => self.choices.pick(&fitting),
@@ -91,7 +91,7 @@ impl Pool<'_, '_> {
         self.choices.pick(&fitting)
     }
 
-    /// A division that is checked, as the user's is.
+    /// Makes a division with a check of the divisor, as users get it.
     fn quotient(&mut self, ty: ScalarType, a: Term, b: Term) -> Term {
         let op = self.choices.pick(&[Op::Div, Op::Rem]);
         let zero = Term::from(Constant::zero(ty));
@@ -119,7 +119,7 @@ impl Pool<'_, '_> {
             }
             7 => self.term(self.terms.last().map_or(ty, |term| term.ty())).cast(ty),
             8 => {
-                // Divides where the divisor is not zero.
+                // Divides only if the divisor is not zero.
                 let wide = [ScalarType::I32, ScalarType::I64, ScalarType::U32, ScalarType::U64];
                 let is_small = ty.is_integer() && SMALL.contains(&ty);
                 let ty = if is_small { ty } else { self.choices.pick(&wide) };

@@ -1,7 +1,7 @@
-//! Makes a failing string of bytes simpler: shorter first, then with smaller bytes. Knows nothing of programs.
+//! Simplifies a failing string of bytes: shorter first, then with smaller bytes. Knows nothing of programs.
 
-/// Returns a string that still fails, after at most `tries` calls of `fails`. Where no further step would fail, it is
-/// minimal: no chunk can be left out, and no byte can be 0 or half of what it is.
+/// Returns a string that still fails, after at most `tries` calls of `fails`. If the tries suffice, it is
+/// minimal: no chunk can be left out, and no byte can be set to 0 or halved.
 ///
 /// ```
 /// use pumice_testing::random::shrink;
@@ -23,7 +23,7 @@ pub fn shrink(bytes: &[u8], tries: usize, mut fails: impl FnMut(&[u8]) -> bool) 
     };
     loop {
         let mut is_better = false;
-        // From the end: what comes last depends on the rest, and not the other way round.
+        // From the end: later bytes depend on earlier ones, and not the other way round.
         let mut length = best.len().div_ceil(2);
         while length > 0 {
             let mut end = best.len();
@@ -65,7 +65,7 @@ mod tests {
         let bytes: Vec<u8> = (0..200).collect();
         let needs = |bytes: &[u8]| bytes.contains(&150) && bytes.contains(&20);
         assert_eq!(shrink(&bytes, 10_000, needs), [20, 150]);
-        // Minimal in the sense that no byte can go.
+        // Minimal in the sense that no byte can be left out.
         let sum = |bytes: &[u8]| bytes.iter().map(|byte| u32::from(*byte)).sum::<u32>() >= 300;
         let shrunk = shrink(&bytes, 10_000, sum);
         assert!(sum(&shrunk));

@@ -1,4 +1,4 @@
-//! Kernels of a library that are compiled ahead, so that it needs no C compiler where it runs: those of plans for arrays of some sizes.
+//! Kernels of a library that are compiled ahead of time, so that it needs no C compiler where it runs: those of plans for arrays of given sizes.
 
 use crate::error::{Error, Result};
 use pumice::Compiler;
@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The sizes that `usual` stands for: the smallest, whose loops are unrolled, and then some wherever work is divided in another way.
+/// The sizes of `usual`: the smallest ones, whose loops are unrolled, and then some for each way in which work is divided.
 const USUAL: [usize; 25] = [
     0,
     1,
@@ -42,7 +42,7 @@ const USUAL: [usize; 25] = [
     100_000_000,
 ];
 
-/// The sizes of `--size`: numbers of elements, or `usual`.
+/// Parses `--size`: numbers of elements, or `usual`.
 pub fn sizes(text: &str) -> Result<Vec<usize>> {
     if text == "usual" {
         return Ok(USUAL.to_vec());
@@ -72,7 +72,7 @@ pub fn kernels(texts: &[FileText<'_>], exports: &[Export], sizes: &[usize]) -> R
     Ok(KernelsAhead::compile(&programs, &EmitOptions::default())?)
 }
 
-/// The plans of a function for arrays of these sizes. A size that it cannot have, such as one that differs from another array's, has none.
+/// Returns the plans of a function for arrays of these sizes. A size that is impossible, as where extents must be equal, has none.
 fn plans(function: &ModuleFunction, sizes: &[usize]) -> Result<Vec<Plan>> {
     let device = Arc::new(Sim::observing(KernelsAhead::profile()));
     let program = Compiler::with(device).compile_program(function.columns())?;
@@ -81,7 +81,7 @@ fn plans(function: &ModuleFunction, sizes: &[usize]) -> Result<Vec<Plan>> {
     Ok(foreseen.filter_map(|foreseen| foreseen.plan.ok()).collect())
 }
 
-/// Arguments with so many elements in each array; integers are that number too.
+/// Returns arguments with this many elements in each array; integers are that number too.
 fn inputs(export: &Export, size: usize) -> Inputs {
     let mut inputs = Inputs::default();
     let leaves = export.parameters.iter().flat_map(|(_, datum)| datum.leaves());
@@ -101,7 +101,7 @@ fn inputs(export: &Export, size: usize) -> Inputs {
     inputs
 }
 
-/// Extents of an array of about so many elements, the same in each dimension whose extent is not fixed.
+/// Returns extents of an array of about this many elements, equal in each dimension whose extent is not fixed.
 fn extents(sizes: &[Size], elements: usize) -> Vec<usize> {
     let side = (elements as f64).powf(1.0 / sizes.len().max(1) as f64).round() as usize;
     let extent = |size: &Size| match size {
@@ -111,7 +111,7 @@ fn extents(sizes: &[Size], elements: usize) -> Vec<usize> {
     sizes.iter().map(extent).collect()
 }
 
-/// An array of which only the extents are known: nothing is run.
+/// An array of which only the extents are known. It is for planning; nothing is run.
 struct Unseen {
     extents: Vec<usize>,
     types: [ScalarType; 1],

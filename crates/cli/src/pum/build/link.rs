@@ -1,17 +1,17 @@
-//! Linking a library: the system's C compiler makes one file of a source and of Pumice, which nothing of Pumice can be seen of from outside.
+//! Linking a library: the system's C compiler links a source with Pumice into one file, which exports no symbol of Pumice.
 
 use crate::error::{Error, Result};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What Pumice is in a library.
+/// File name of Pumice as a static library.
 const STATIC_LIBRARY: &str = "libpumice_library.a";
 
-/// Where it is, if not in one of the usual places.
+/// Environment variable with its path, if it is not in one of the usual places.
 const VARIABLE: &str = "PUMICE_LIBRARY";
 
-/// Names of Pumice stay inside, so that a process can have several such libraries; what nothing calls is left out. A library stays in memory until
+/// Symbols of Pumice stay hidden, so that a process can load several such libraries; unused code is left out. A library stays loaded until
 /// its process ends, because its threads do.
 const FLAGS: &[&str] = &[
     "-shared",
@@ -25,17 +25,17 @@ const FLAGS: &[&str] = &[
     "-Wl,-z,nodelete",
 ];
 
-/// What Rust's standard library and Pumice need of the system.
+/// System libraries that Rust's standard library and Pumice need.
 const SYSTEM: &[&str] = &["-lm", "-lpthread", "-ldl", "-lrt", "-lutil"];
 
-/// Makes a library of a source. The old one, if there is one, stays until the new one is whole.
+/// Makes a library of a source. An existing one stays until the new one is complete.
 pub fn link(source: &Path, library: &Path) -> Result<()> {
     let pumice = find_pumice()?;
     let unfinished = library.with_extension(format!("{}.tmp", std::process::id()));
     let linked = run_compiler(source, &pumice, library, &unfinished)
         .and_then(|()| std::fs::rename(&unfinished, library).map_err(|error| error.to_string()));
     linked.map_err(|reason| {
-        // It may never have come to be.
+        // It may not exist.
         let _ = std::fs::remove_file(&unfinished);
         Error::Failed(format!("cannot make {}: {reason}", library.display()))
     })
@@ -71,13 +71,13 @@ fn run_compiler(
     }
 }
 
-/// The same compiler as kernels for `cpu` are compiled with.
+/// Returns the C compiler, the one that compiles kernels for `cpu`.
 fn compiler() -> OsString {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     variable("PUMICE_CC").or_else(|| variable("CC")).unwrap_or_else(|| "cc".into())
 }
 
-/// Finds Pumice as a static library: where a variable says, beside the command, or in `../lib`.
+/// Finds the static library of Pumice: where the variable says, beside the command, or in `../lib`.
 fn find_pumice() -> Result<PathBuf> {
     if let Some(path) = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
         let path = PathBuf::from(path);

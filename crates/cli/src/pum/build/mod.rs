@@ -1,5 +1,5 @@
-//! `pumice build`: a library for C, Python or Rust of a file's functions. What the library says is written by `pumice_lang::bindings`; here
-//! functions are chosen, files are written, and the library is linked.
+//! `pumice build`: a library for C, Python or Rust of a file's functions. `pumice_lang::bindings` writes its source; this module
+//! chooses functions, writes files, and links the library.
 
 mod ahead;
 mod link;
@@ -74,7 +74,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
         Language::Python => {
             written.write(&format!("{name}.py"), &bindings::python(&library))?;
-            // Python needs the library alone.
+            // Python needs only the library, not its source.
             let sources = TemporaryFolder::new("build").map_err(Error::Failed)?;
             let mut temporary = Written { folder: sources.path(), files: Vec::new() };
             let source = temporary.write(&format!("{name}.c"), &bindings::source(&library))?;
@@ -108,10 +108,10 @@ enum Language {
     Rust,
 }
 
-/// Functions that are no part of a library, and why.
+/// Functions that are left out of a library, with the reasons.
 type LeftOut = Vec<(String, String)>;
 
-/// The functions that are named, or all that can be called from outside, and why the others are not among them.
+/// Returns the functions that are named, or all that can be called from outside, and the reasons why others are left out.
 fn choose(
     checks: &Checks,
     interface: &Interface,
@@ -152,7 +152,7 @@ fn choose(
     Ok((exports, left_out))
 }
 
-/// Whether an array program can be made of a function: more can be wrong with it than its types.
+/// Evaluates a function to an array program, and discards it: a function that type-checks may still fail here.
 fn evaluates(checks: &Checks, export: &Export) -> std::result::Result<(), Wrong> {
     let options = evaluate::Options::default();
     match compile(&checks.program, &checks.checked, export.function, &[], options) {
@@ -161,7 +161,7 @@ fn evaluates(checks: &Checks, export: &Export) -> std::result::Result<(), Wrong>
     }
 }
 
-/// The texts of the program's files, its own first. It is called by its name alone, wherever it lies: messages of the library go to others.
+/// Returns the texts of the program's files, its own first. It is named without its folder: messages of the library are shown to others.
 fn texts<'a>(checks: &'a Checks, path: &'a str, text: &'a str) -> Vec<FileText<'a>> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let imported = checks.program.modules.iter().filter(|module| !module.is_built_in()).rev().skip(1);
@@ -171,7 +171,7 @@ fn texts<'a>(checks: &'a Checks, path: &'a str, text: &'a str) -> Vec<FileText<'
     std::iter::once(FileText { name, text }).chain(imported).collect()
 }
 
-/// Files that were written.
+/// The files that were written to a folder.
 struct Written<'a> {
     folder: &'a Path,
     files: Vec<PathBuf>,

@@ -1,4 +1,4 @@
-//! Arrays in files: what arguments and results are besides text. A file's kind is what its name ends with.
+//! Arrays in files, as arguments and results. The ending of a file's name determines its format.
 
 pub mod picture;
 mod table;
@@ -8,20 +8,20 @@ use pumice::layers::array::{ArrayData, HostData, npy, whole_columns};
 use pumice::layers::scalar::{Constant, ScalarType};
 use std::io::Read;
 
-/// Larger files and arguments are refused before memory is asked for that the machine does not have.
+/// Limit on the bytes of files and arguments; larger ones are refused before memory is allocated for them.
 pub const MOST_BYTES: usize = 1 << 36;
 
 const KINDS: [&str; 3] = [".npy", ".csv", ".png"];
 
-/// Why a file is not read or written.
+/// A result whose error is the reason why a file is not read or written.
 type Outcome<T> = std::result::Result<T, String>;
 
-/// Whether an argument names a file of an array.
+/// Returns whether an argument names a file of an array.
 pub fn is_file(argument: &str) -> bool {
     KINDS.iter().any(|kind| argument.ends_with(kind))
 }
 
-/// Reads an array of one column, and of one to three dimensions.
+/// Reads an array of one scalar column and one to three dimensions.
 pub fn read(path: &str) -> Result<HostData> {
     let failed = |reason: String| Error::Failed(format!("cannot read {path}: {reason}"));
     let bytes = bytes(path).map_err(failed)?;
@@ -55,7 +55,7 @@ fn bytes(path: &str) -> Outcome<Vec<u8>> {
     }
 }
 
-/// Whether results can be written to a file of this name.
+/// Returns an error unless results can be written to a file of this name.
 pub fn check_output(path: &str) -> Result<()> {
     match is_file(path) {
         true => Ok(()),
@@ -65,7 +65,7 @@ pub fn check_output(path: &str) -> Result<()> {
     }
 }
 
-/// Writes what a program gave.
+/// Writes a result to a file.
 pub fn write(path: &str, array: &dyn ArrayData) -> Result<()> {
     let values = Values::new(array)?;
     let written = match path.rsplit('.').next() {
@@ -81,9 +81,9 @@ pub fn write(path: &str, array: &dyn ArrayData) -> Result<()> {
 pub struct Values {
     /// The extents.
     pub extents: Vec<usize>,
-    /// The scalars of an element.
+    /// Types of the scalars of an element.
     pub types: Vec<ScalarType>,
-    /// The elements, a column for each scalar.
+    /// The elements, one column per scalar.
     pub columns: Vec<Vec<u8>>,
 }
 
@@ -95,7 +95,7 @@ impl Values {
         Ok(Values { extents: array.extents().to_vec(), types: array.types().to_vec(), columns })
     }
 
-    /// The array as a NumPy file.
+    /// Returns the array as a NumPy file.
     fn to_numpy(&self) -> Outcome<Vec<u8>> {
         if self.types.len() != 1 {
             return Err("elements of several parts are no numbers; .csv takes them".to_string());
@@ -106,7 +106,7 @@ impl Values {
         Ok(bytes)
     }
 
-    /// A scalar of an element.
+    /// Returns a scalar of an element.
     pub fn get(&self, column: usize, number: usize) -> Option<Constant> {
         let ty = *self.types.get(column)?;
         let bytes = self.columns.get(column)?.get(number.checked_mul(ty.bytes())?..)?;
@@ -150,7 +150,7 @@ mod tests {
     fn films_are_pictures_one_after_the_other() {
         let film = values(&[2, 1, 3], &[0.0, 1.0, 0.2, 0.4, 0.6, 0.8]);
         let bytes = picture::write(&film).unwrap_or_else(|error| panic!("{error}"));
-        // Who does not know films sees the first picture.
+        // A reader that does not know films shows the first picture.
         same(picture::read(&bytes), &values(&[1, 3], &[0.0, 1.0, 0.2]));
         let decoder = png::Decoder::new(std::io::Cursor::new(bytes));
         let mut reader = decoder.read_info().unwrap_or_else(|error| panic!("{error}"));

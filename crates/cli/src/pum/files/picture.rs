@@ -5,7 +5,7 @@ use pumice::layers::array::HostData;
 use pumice::layers::scalar::{Constant, ScalarType};
 use std::io::Cursor;
 
-/// Reads grey values as `f32`; of colours, how bright they are, and transparency is ignored.
+/// Reads grey values as `f32`; colours are converted to their brightness, and transparency is ignored.
 pub fn read(bytes: &[u8]) -> Outcome<HostData> {
     let mut decoder = png::Decoder::new(Cursor::new(bytes));
     decoder.set_transformations(png::Transformations::normalize_to_color8());
@@ -16,7 +16,7 @@ pub fn read(bytes: &[u8]) -> Outcome<HostData> {
     pixels.truncate(frame.buffer_size());
     let parts = frame.color_type.samples();
     let grey = |pixel: &[u8]| match pixel {
-        // The weights that television gives to colours.
+        // The luma weights of Rec. 601 for the primary colours.
         [red, green, blue] | [red, green, blue, _] => {
             (0.299 * f32::from(*red) + 0.587 * f32::from(*green) + 0.114 * f32::from(*blue)) / 255.0
         }
@@ -28,11 +28,11 @@ pub fn read(bytes: &[u8]) -> Outcome<HostData> {
     Ok(HostData::new(extents, vec![ScalarType::F32], vec![column]))
 }
 
-/// How many pictures of a film are shown per second.
+/// Frame rate of a film.
 const PICTURES_PER_SECOND: u16 = 10;
 
 /// Writes a matrix of grey values, or of colours if its elements have three parts: floats from 0 to 1, integers from 0 to 255, truth values.
-/// Of three dimensions, the first is time: a film that is shown again and again.
+/// The first of three dimensions is time: a film that repeats without end.
 pub fn write(values: &Values) -> Outcome<Vec<u8>> {
     let (count, height, width) = match values.extents[..] {
         [height, width] => (1, height, width),
@@ -77,7 +77,7 @@ pub fn write(values: &Values) -> Outcome<Vec<u8>> {
     Ok(bytes)
 }
 
-/// How bright a value is.
+/// Returns the brightness of a value.
 pub fn byte(value: Constant) -> u8 {
     match (value.ty(), value.as_float(), value.as_integer()) {
         (ScalarType::Bool, ..) => {

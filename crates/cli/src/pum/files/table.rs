@@ -1,4 +1,4 @@
-//! `.csv` files: a column is a vector, several are a matrix. A first line that has a word in it is a heading.
+//! `.csv` files: a column is a vector, several are a matrix. A first line that contains a word is a heading.
 
 use super::{Outcome, Values};
 use pumice::layers::array::HostData;
@@ -27,7 +27,7 @@ pub fn read(bytes: &[u8]) -> Outcome<HostData> {
     Ok(HostData::new(extents, vec![ScalarType::F64], vec![column]))
 }
 
-/// Writes a vector with one element a line, or a matrix. Elements of several parts have a column for each.
+/// Writes a vector with one element per line, or a matrix. Elements of several scalars have a column for each.
 pub fn write(values: &Values) -> Outcome<Vec<u8>> {
     let (rows, columns) = match values.extents[..] {
         [] => (1, 1),

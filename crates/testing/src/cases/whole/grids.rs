@@ -20,7 +20,7 @@ pub fn edges_of_a_picture(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// A glider on a torus that is higher than wide returns shifted: by one, when it went round in one direction, and to where it was.
+/// A glider on a torus that is higher than wide: shifted by one row after one way round the width, and back at its start in the end.
 pub fn generations_of_life(h: &Harness) -> Outcome {
     let generations = h.compile(life::generations)?;
     for (height, width, count) in [(1, 1, 1), (37, 30, 5)] {
@@ -48,7 +48,7 @@ pub fn heat_of_a_plate(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// No length at all, one, factors of two, three and five, and a prime; rows and columns, there and back.
+/// Length 0 and 1, factors of two, three and five, and a prime; rows and columns, forward and inverse.
 pub fn fourier_transforms(h: &Harness) -> Outcome {
     let (forward, inverse) = (h.compile(fft::forward::<f64>)?, h.compile(fft::inverse::<f64>)?);
     for (height, length) in [(2, 0), (2, 1), (3, 240), (3, 101)] {

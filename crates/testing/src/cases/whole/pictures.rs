@@ -5,7 +5,7 @@ use crate::{Harness, Outcome, Tolerance};
 use pumice::prelude::*;
 use pumice_algorithms::whole::{equalise, julia, particles, photo, ray_tracer};
 
-/// Nothing, one level, and a picture with noise.
+/// An empty picture, one level of grey, and a picture with noise.
 pub fn equalised_pictures(h: &Harness) -> Outcome {
     let program = h.compile(equalise::equalise)?;
     for (width, height, levels) in
@@ -30,7 +30,7 @@ pub fn julia_sets(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// Nothing, a pixel, and a picture; sharpened and blurred, with stronger and with weaker colours.
+/// An empty picture, a pixel, and a picture; sharpened and blurred, with stronger and with weaker colours.
 pub fn developed_photographs(h: &Harness) -> Outcome {
     for (height, width, sharpness, saturation) in
         [(0, 4, 80, 140), (1, 1, 80, 140), (33, 50, 80, 140), (33, 50, -100, 50)]
@@ -46,7 +46,7 @@ pub fn developed_photographs(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// No particle at all, and sparks that become smoke and are gone; as a picture, of which some are outside.
+/// No particle, and sparks that become smoke and vanish; drawn as a picture, with some particles outside of it.
 pub fn burning_particles(h: &Harness) -> Outcome {
     let (burning, last) = (h.compile(particles::burning)?, h.compile(particles::last)?);
     let drawn = h.compile(particles::drawn)?;
@@ -60,7 +60,7 @@ pub fn burning_particles(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// The plane alone, and spheres that are mirrored in each other.
+/// The plane alone, and spheres that reflect each other.
 pub fn traced_rays(h: &Harness) -> Outcome {
     let program = h.compile(ray_tracer::trace)?;
     for (count, depth) in [(0, 0), (7, 3)] {

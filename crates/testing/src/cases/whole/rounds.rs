@@ -68,7 +68,7 @@ pub fn prices_of_options(h: &Harness) -> Outcome {
     program.check_close((spot, strike, rate, volatility, years, 3, 2000, 9), &[asian], near)
 }
 
-/// No vertex, a graph without circles of negative length, and with one in its middle.
+/// No vertex, a graph without cycles of negative length, and one with such a cycle in its middle.
 pub fn shortest_ways(h: &Harness) -> Outcome {
     let program = h.compile(shortest_paths::distances)?;
     let edges = shortest_paths::plain::random(400, 900, 2);
@@ -81,7 +81,7 @@ pub fn shortest_ways(h: &Harness) -> Outcome {
     h.expect_error(shortest_paths::distances, (2, &[(0, 2, 1)], 0), &["2", "permute_pairs"])
 }
 
-/// Until the residual is small, and for a given number of rounds. Sums are of another order than in plain Rust.
+/// Until the residual is small, and for a given number of rounds. The order of summation differs from plain Rust's.
 pub fn conjugate_gradients(h: &Harness) -> Outcome {
     let program = h.compile(poisson::solve)?;
     let counted = h.compile(|f: Acc<_>, tolerance, most| poisson::solve_counting(f, tolerance, most).1)?;
@@ -101,7 +101,7 @@ pub fn conjugate_gradients(h: &Harness) -> Outcome {
     program.check((&empty, 0.0, 10), &[])
 }
 
-/// No matrix, one of a single element, and more than a few blocks of matrices, one of which has no pivot.
+/// No matrix, one of a single element, and several blocks of matrices, one of which has no pivot.
 pub fn decomposed_matrices(h: &Harness) -> Outcome {
     let program = h.compile(lu::decompose_and_solve)?;
     let triangles = h.compile(|matrices| lu::decompose(matrices).0)?;

@@ -5,7 +5,7 @@ use pumice::prelude::*;
 use pumice_algorithms::irregular::Numbers;
 use pumice_algorithms::whole::{kmeans, nbody, pagerank, quicksort, radix_sort};
 
-/// No point at all, and points for which some rounds are made, with a centre that gets none of them.
+/// No point, and points that are clustered for some rounds, with a centre that gets none of them.
 pub fn clusters_of_points(h: &Harness) -> Outcome {
     let (cluster, nearest) = (h.compile(kmeans::cluster)?, h.compile(kmeans::nearest)?);
     for (count, most) in [(0, 5), (1000, 2), (1000, 50)] {
@@ -18,7 +18,7 @@ pub fn clusters_of_points(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// Forces are summed in another order than in plain Rust.
+/// The order in which forces are summed differs from plain Rust's.
 pub fn bodies_that_attract_each_other(h: &Harness) -> Outcome {
     let advance = h.compile(nbody::advance)?;
     for (count, steps) in [(1, 2), (150, 0), (150, 4)] {
@@ -40,7 +40,7 @@ pub fn ranks_of_pages(h: &Harness) -> Outcome {
     Ok(())
 }
 
-/// Keys of every integer type, their extremes among them, and pairs whose order shows that equal keys stay in theirs.
+/// Keys of every integer type, with their extremes, and pairs that show that the sort is stable.
 pub fn a_radix_sort_by_hand(h: &Harness) -> Outcome {
     fn of_type<K: pumice::Integer + pumice::Bits + Ord>(h: &Harness, key: impl Fn(u64) -> K) -> Outcome {
         let sort = h.compile(radix_sort::sort::<K>)?;
