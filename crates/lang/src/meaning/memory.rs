@@ -1,4 +1,4 @@
-//! Mutable memory (rules 93 to 96). Between barriers the threads of a group are evaluated one after the other, which is one of the orders
+//! Mutable memory (rules 98 to 101). Between barriers the threads of a group are evaluated one after the other, which is one of the orders
 //! that programs without races may have; races are errors, but for those with what `freeze` gave and those between the warps of a block that
 //! only warps wait between. A thread that waits for another one to write something waits for ever: evaluation ends with an
 //! error, as its steps are bounded.
@@ -59,7 +59,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// `memory <level>` (rule 94): as `force (push <level> initial)`.
+    /// `memory <level>` (rule 99): as `force (push <level> initial)`.
     fn allocated(&self, call: &Call<'p>, initial: &Value<'p>) -> Outcome<Value<'p>> {
         let span = call.span;
         let (Some(level @ (CostLevel::Thread | CostLevel::Block)), true) =
@@ -86,7 +86,7 @@ impl<'p> Evaluator<'p> {
         Ok(Value::Memory(Rc::new(Changing::new(level, values, &self.meter))))
     }
 
-    /// `inPlace` (rule 93).
+    /// `inPlace` (rule 98).
     fn in_place(&self, program: &Value<'p>, array: &Value<'p>, span: Span) -> Outcome<Value<'p>> {
         if self.location.get() != Location::Host {
             let message = "`inPlace` runs a kernel, and this is inside of something else";
@@ -102,7 +102,7 @@ impl<'p> Evaluator<'p> {
         self.made(array.shape, Elements::Stored(memory.finished()), 0, span)
     }
 
-    /// Reads, writes or updates an element (rules 95 and 96).
+    /// Reads, writes or updates an element (rules 100 and 101).
     fn accessed(
         &self,
         call: &Call<'p>,

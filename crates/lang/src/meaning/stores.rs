@@ -130,11 +130,22 @@ impl<'p> Changing<'p> {
         if others.iter().any(|other| other.races_with(&access)) {
             return true;
         }
-        others.retain(|other| other.block != access.block || other.barriers == access.barriers);
-        let same_thread = |other: &&Access| (other.block, other.thread) == (access.block, access.thread);
-        let alike = others.iter().filter(|other| other.is_alike(&access));
-        // Accesses of two threads are enough: a later one is by another thread than one of them, and races with that one if with any.
-        if alike.clone().count() < 2 && !alike.clone().any(|other| same_thread(&other)) {
+        // A barrier orders the accesses of its block. To other blocks those before it still matter, and of two that are alike one is enough.
+        let is_past = |other: &Access| other.block == access.block && other.barriers != access.barriers;
+        let has_other_blocks = self.level == CostLevel::Array;
+        others.retain(|other| !is_past(other) || has_other_blocks && !other.is_alike(&access));
+        // Of accesses that are alike, those of two threads of this block and of two other blocks are enough: a later one is by another
+        // thread, or in another block, than one of them, and races with that one if with any.
+        let mut blocks = Vec::new();
+        others.retain(|other| {
+            let is_needed = other.block == access.block || blocks.len() < 2 && !blocks.contains(&other.block);
+            if other.block != access.block && other.is_alike(&access) && is_needed {
+                blocks.push(other.block);
+            }
+            is_needed || !other.is_alike(&access)
+        });
+        let alike = others.iter().filter(|other| other.block == access.block && other.is_alike(&access));
+        if alike.clone().count() < 2 && alike.clone().all(|other| other.thread != access.thread) {
             others.push(access);
         }
         false

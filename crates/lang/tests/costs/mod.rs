@@ -248,6 +248,13 @@ fn what_has_no_meaning_names_its_place() {
             "inPlace (fn m => push <grid> (generate 2 (fn i => write m 0 i))) [1]",
             "`write` races with another",
         ),
+        (
+            // A barrier of one block says nothing to the other.
+            "inPlace (fn m => concat 1 (generate 2 (fn b => \
+             let _ = force (push <block> (generate 1 (fn _ => if b == 0 then write m 0 7 else ()))) \
+             in push <block> (generate 1 (fn _ => let _ = read m 0 in ()))))) [1]",
+            "`read` races with another",
+        ),
     ] {
         let error = evaluated("", expression, 10_000).expect_err("it has no meaning");
         assert!(error.contains(part) && error.contains("test.pum:2"), "{expression}: {error}");

@@ -145,8 +145,6 @@ pub fn a_bad_index_behind_a_bad_index(h: &Harness) -> Outcome {
     h.expect_failure(program.run((&xs, 0, 1_000_000_007)), &["out of bounds for length 100", file!()])?;
     h.expect_failure(program.run((&xs, 1 << 40, 1)), &["out of bounds for length 100", file!()])?;
     h.expect_failure(program.run((&xs, -1, 1)), &["index -1 out of bounds for length 100", file!()])?;
-    // Only the first element is used, so the other bad ones of the first step do not matter when they are fused; what
-    // is used is all right.
     program.check((&xs, 0, 1), &(1..101).collect::<Vec<i32>>())
 }
 

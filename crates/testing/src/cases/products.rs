@@ -20,7 +20,7 @@ const SHAPES: [[usize; 3]; 12] = [
     [140, 37, 150],
 ];
 
-/// A few of [`SHAPES`], for cases that are not about shapes: a kernel is compiled for most of them.
+/// A few shapes, for cases that are not about shapes: a kernel is compiled for most of them.
 const FEW_SHAPES: [[usize; 3]; 3] = [[9, 0, 9], [3, 40, 2], [40, 35, 33]];
 
 fn array<S: Shape, T: Sample>(seed: u64, extents: S::Extents) -> Result<(Vec<T>, Array<S, T>), String> {
@@ -265,7 +265,7 @@ fn pattern<T: Elt>(
     left.zip_with(right, multiply).fold(initial, add)
 }
 
-/// Further shapes for patterns, beside [`SHAPES`]: inner extents that are long enough for tiles.
+/// Shapes for patterns, whose inner extents are long enough for tiles.
 const LONG_SHAPES: [[usize; 3]; 4] = [[5, 17, 5], [33, 18, 70], [140, 130, 150], [4, 100, 300]];
 
 pub fn as_patterns(h: &Harness) -> Outcome {
