@@ -93,6 +93,9 @@ fn run_stage(
         Action::Dependencies => return dependencies::check(workspace),
     };
     command.env(CACHE_VARIABLE, workspace.target.join("test-cache"));
+    if stage.name == stages::DOC_TESTS {
+        command.env("PUMICE_DEVICE", "sim");
+    }
     // PoCL takes twice as long to optimise a kernel as to compile it, and it is not PoCL that is tested.
     command.env("PUMICE_OPENCL_FLAGS", "-cl-opt-disable");
     // The same random cases every time; whoever wants others sets the seed, or runs `cargo test` itself.

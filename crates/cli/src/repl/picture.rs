@@ -60,7 +60,8 @@ impl Scale {
         let count = values.extents.iter().product();
         let numbers =
             (0..count).filter_map(|at| values.get(0, at).map(number)).filter(|value| value.is_finite());
-        let (low, high) = numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+        let (low, high) = numbers
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
         if low >= 0.0 && high <= most { Scale::AsIs } else { Scale::Between(low, high) }
     }
 

@@ -24,7 +24,7 @@ fn refused(length: usize, parts: &[&str], f: impl Fn(Numbers) -> Push<Grid, i32,
         Ok(result) => panic!("it was not refused: {result:?}"),
         Err(error) => error.to_string(),
     };
-    let place = "crates/kernel/tests/lengths.rs:";
+    let place = "crates/kernel/tests/kernels/lengths.rs:";
     for part in parts.iter().chain([&place]) {
         assert!(message.contains(part), "no {part:?} in: {message}");
     }

@@ -77,7 +77,7 @@ fn what_a_users_own_skeleton_does_names_its_own_lines() {
     let definition = on_behalf(place(), || define("own", 32, kernel)).expect("it is built");
     let mut found = Vec::new();
     comments(&definition.kernel().program.body, &mut found);
-    assert_eq!(found, [format!("push at crates/kernel/tests/places.rs:{written}")]);
+    assert_eq!(found, [format!("push at crates/kernel/tests/kernels/places.rs:{written}")]);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn the_place_is_the_operations_own_again_after_a_panic() {
     assert!(caught.is_err());
     let error = preview(32, &[1, 2], |xs: Pull<i32, Ix>| xs.push::<Grid>().ix_map(|i| i + 1));
     let message = error.expect_err("an index is outside").to_string();
-    assert!(message.contains("in ix_map at crates/kernel/tests/places.rs"), "{message}");
+    assert!(message.contains("in ix_map at crates/kernel/tests/kernels/places.rs"), "{message}");
 }
 
 #[test]
@@ -97,5 +97,5 @@ fn an_error_of_the_kernel_as_a_whole_names_where_it_was_defined() {
 
     let definition = define("copy", 32, |xs: Pull<i32, Ix>| xs.push::<Grid>()).expect("it is built");
     let error = definition.length_for(&[]).expect_err("an argument is missing");
-    assert_eq!(error.place().map(|place| place.file()), Some("crates/kernel/tests/places.rs"));
+    assert_eq!(error.place().map(|place| place.file()), Some("crates/kernel/tests/kernels/places.rs"));
 }

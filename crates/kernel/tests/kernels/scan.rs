@@ -1,8 +1,6 @@
 //! Scans of rows, by every division of their work, on every device: against plain Rust.
 
-mod launches;
-
-use launches::{Column, devices, prepare};
+use crate::launches::{Column, devices, prepare};
 use pumice::layers::runtime::Device;
 use pumice_kernel::skeletons::{
     ElementAt, Monoid, Scan, ScanKind, ScanPhases, ScanPlan, ScanState, ScanTask, ScanWay,

@@ -36,7 +36,7 @@ fn a_missing_force() {
         blocks.concat()
     });
     // Both places: the write and the read.
-    let place = |line: u32| format!("push at crates/kernel/tests/broken.rs:{line}");
+    let place = |line: u32| format!("push at crates/kernel/tests/kernels/broken.rs:{line}");
     says(&message, &["race", &place(written), &place(written + 1)]);
 }
 
@@ -46,7 +46,7 @@ fn an_overlapping_scatter() {
         let length = xs.len();
         xs.imap(|i, x| (i / 2, x)).scatter(length)
     });
-    says(&message, &["race", "scatter at crates/kernel/tests/broken.rs"]);
+    says(&message, &["race", "scatter at crates/kernel/tests/kernels/broken.rs"]);
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn a_scatter_that_overlaps_between_blocks() {
         let length = xs.len();
         xs.imap(|i, x| (i % 32, x)).scatter(length)
     });
-    says(&message, &["race", "block", "scatter at crates/kernel/tests/broken.rs"]);
+    says(&message, &["race", "block", "scatter at crates/kernel/tests/kernels/broken.rs"]);
 }
 
 #[test]
@@ -64,13 +64,16 @@ fn a_halo_out_of_bounds() {
         let length = xs.len();
         generate(length, move |i| xs.at(i - 1) + xs.at(i) + xs.at(i + 1)).push()
     });
-    says(&message, &["index -1 out of bounds for length 64 in at at crates/kernel/tests/broken.rs"]);
+    says(&message, &["index -1 out of bounds for length 64 in at at crates/kernel/tests/kernels/broken.rs"]);
 }
 
 #[test]
 fn a_write_out_of_bounds() {
     let message = refused(|xs| xs.push::<Grid>().ix_map(|i| i + 1));
-    says(&message, &["index 64 out of bounds for length 64 in ix_map at crates/kernel/tests/broken.rs"]);
+    says(
+        &message,
+        &["index 64 out of bounds for length 64 in ix_map at crates/kernel/tests/kernels/broken.rs"],
+    );
 }
 
 #[test]
@@ -87,7 +90,7 @@ fn a_barrier_under_a_condition_on_the_thread() {
         });
         blocks.concat()
     });
-    says(&message, &["a single thread is at work", "crates/kernel/tests/broken.rs"]);
+    says(&message, &["a single thread is at work", "crates/kernel/tests/kernels/broken.rs"]);
 }
 
 #[test]
@@ -122,7 +125,7 @@ fn an_update_that_is_not_atomic() {
         });
         blocks.concat()
     });
-    says(&message, &["race", "write at crates/kernel/tests/broken.rs"]);
+    says(&message, &["race", "write at crates/kernel/tests/kernels/broken.rs"]);
 }
 
 #[test]
@@ -152,7 +155,8 @@ fn a_shuffle_under_a_condition_on_the_lane() {
         warps.concat()
     });
     // Both places: the collective, and the condition that decides which threads reach it.
-    let place = |operation: &str, line: u32| format!("({operation} at crates/kernel/tests/broken.rs:{line})");
+    let place =
+        |operation: &str, line: u32| format!("({operation} at crates/kernel/tests/kernels/broken.rs:{line})");
     says(&message, &["from thread to thread", &place("shuffle_down", written), &place("cond", written + 2)]);
     assert!(!message.contains('%') && !message.contains("`if`"), "no names of ours: {message}");
 }
@@ -233,7 +237,7 @@ fn a_missing_fence_beside_a_count() {
     for (before, after) in [(false, true), (true, false)] {
         let fault = last_block(before, after).expect_err("it is caught");
         assert_eq!(fault.kind, FaultKind::Race);
-        let here = "crates/kernel/tests/broken.rs";
+        let here = "crates/kernel/tests/kernels/broken.rs";
         says(
             &fault.to_string(),
             &[&format!("read at {here}"), &format!("write at {here}"), "orders the two blocks"],
@@ -272,7 +276,7 @@ fn messages_name_the_operation_and_the_line_as_the_user_wrote_them() {
     for (operation, words, message) in &cases {
         says(message, &[words]);
         let (_, line) = message
-            .split_once(&format!(" in {operation} at crates/kernel/tests/broken.rs:"))
+            .split_once(&format!(" in {operation} at crates/kernel/tests/kernels/broken.rs:"))
             .unwrap_or_else(|| panic!("no place of {operation} in: {message}"));
         let line: u32 = line.parse().expect("the message ends with the line");
         assert!((first..last).contains(&line) && !message.contains('%'), "{message}");
@@ -302,7 +306,7 @@ fn a_threads_own_memory_where_a_block_is_at_work() {
         });
         blocks.concat()
     });
-    let place = format!("in read at crates/kernel/tests/broken.rs:{line}");
+    let place = format!("in read at crates/kernel/tests/kernels/broken.rs:{line}");
     says(&message, &["memory that each thread has for itself", "a block as a whole is at work", &place]);
 }
 
@@ -324,6 +328,6 @@ fn a_value_outside_its_loop() {
         });
         blocks.concat()
     });
-    says(&message, &["outside the loop", "in push at crates/kernel/tests/broken.rs:"]);
+    says(&message, &["outside the loop", "in push at crates/kernel/tests/kernels/broken.rs:"]);
     assert!(!message.contains("Local"), "{message}");
 }

@@ -128,7 +128,7 @@ fn updates_that_a_type_has_not_are_refused_when_the_kernel_is_built() {
         update.push::<Block>().force().at(0)
     });
     assert!(message.contains("`atomic xor` is not there for elements of f32"), "{message}");
-    assert!(message.contains("tests/dynamic.rs"), "{message}");
+    assert!(message.contains("kernels/dynamic.rs"), "{message}");
 
     let message = refused(|xs| {
         let both = Scalars(vec![constant(0), constant(0)]);

@@ -1,8 +1,6 @@
 //! Compactions in one pass and in three phases, on every device: against plain Rust.
 
-mod launches;
-
-use launches::{Column, devices, prepare};
+use crate::launches::{Column, devices, prepare};
 use pumice::layers::runtime::Device;
 use pumice_kernel::skeletons::{
     Compact, CompactPlan, CompactTask, Scan, ScanKind, ScanPhases, ScanPlan, ScanState, counting,

@@ -393,7 +393,7 @@ fn refused(tree: Tree, words: &[&str]) {
         assert!(error.message().contains(part), "no {part:?} in: {error}");
     }
     let file = error.place().map(|place| place.file());
-    assert_eq!(file, Some("crates/kernel/tests/untyped.rs"), "{error}");
+    assert_eq!(file, Some("crates/kernel/tests/kernels/untyped.rs"), "{error}");
 }
 
 #[test]

@@ -31,7 +31,9 @@ fn possible(definition: Result<Definition, BuildError>) {
 #[track_caller]
 fn too_deep(definition: Result<Definition, BuildError>, operation: &str) {
     let message = definition.expect_err("it is too deep").to_string();
-    for part in ["nested more than 200 deep", &format!(" in {operation} at crates/kernel/tests/depth.rs:")] {
+    for part in
+        ["nested more than 200 deep", &format!(" in {operation} at crates/kernel/tests/kernels/depth.rs:")]
+    {
         assert!(message.contains(part), "no {part:?} in: {message}");
     }
 }
