@@ -6,7 +6,7 @@ pub use rows::*;
 
 use crate::acc::{Acc, lifted, nullary};
 use crate::data::Vector;
-use crate::expanding::{self, checked, stretch_within};
+use crate::expanding::{self, part_within};
 use crate::sorting::Falls;
 use crate::table;
 use pumice_scalar::{
@@ -79,8 +79,7 @@ pub fn slice_count<T: Elt>(
     from: impl Into<Exp<i64>>,
     to: impl Into<Exp<i64>>,
 ) -> Exp<i64> {
-    let (place, from) = (Place::caller("slice"), from.into());
-    stretch_within((from, from + checked(to.into() - from, place)), vector.size(), place).1
+    part_within((from.into(), to.into()), vector.size(), Place::caller("slice")).1
 }
 
 /// An element of a part of a vector, which is known to be within it.

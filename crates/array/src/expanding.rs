@@ -38,9 +38,26 @@ pub fn checked(size: Exp<i64>, place: Place) -> Exp<i64> {
 /// let (first, size) = stretch_within((1.into(), 3.into()), 5.into(), Place::new("reduceSegments", "prices.pum", 3, 7));
 /// assert_eq!((first.term().integer(), size.term().integer()), (Some(1), Some(2)));
 /// ```
-pub fn stretch_within(
+pub fn stretch_within(stretch: (Exp<i64>, Exp<i64>), length: Exp<i64>, place: Place) -> (Exp<i64>, Exp<i64>) {
+    clamped(stretch, length, Exp::from(true), place)
+}
+
+/// Clamps a part to a vector as [`stretch_within`] does, and fails too where it ends before it begins.
+pub(crate) fn part_within(
     (start, end): (Exp<i64>, Exp<i64>),
     length: Exp<i64>,
+    place: Place,
+) -> (Exp<i64>, Exp<i64>) {
+    let (site, zero) = (Site { place, kind: FailureKind::NegativeSize }, Exp::<i64>::from(0));
+    let goes_forward = start.le(end).term().check(site, (end - start).term(), zero.term());
+    clamped((start, end), length, Exp::from_term(goes_forward), place)
+}
+
+/// Clamps a stretch, whose length is 0 also where a condition does not hold.
+fn clamped(
+    (start, end): (Exp<i64>, Exp<i64>),
+    length: Exp<i64>,
+    holds: Exp<bool>,
     place: Place,
 ) -> (Exp<i64>, Exp<i64>) {
     let is_empty = end.le(start);
@@ -48,7 +65,8 @@ pub fn stretch_within(
     let missing = start.lt(0).select(start, start.max(length));
     let site = Site { place, kind: FailureKind::OutOfBounds };
     let fits = Exp::<bool>::from_term(fits.term().check(site, missing.term(), length.term()));
-    let (first, size) = (start.max(0).min(length), (fits & !is_empty).select(end - start, Exp::from(0)));
+    let size = (holds & fits & !is_empty).select(end - start, Exp::from(0));
+    let first = start.max(0).min(length);
     (first, size.max(0).min(length - first))
 }
 

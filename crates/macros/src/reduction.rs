@@ -7,7 +7,7 @@ use crate::inner::refuse_shadowing;
 use crate::parse::{Kind, Qualifier, comprehension, live, qualifiers};
 use crate::source::{Drawn, draw, number};
 use crate::stages::Stages;
-use crate::tokens::{Names, Separator, first_span, has, mention, split_once};
+use crate::tokens::{Names, Separator, first_span, has, mention, names, split_once};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use std::collections::VecDeque;
@@ -46,6 +46,16 @@ pub struct Expansion {
     pub combine: TokenStream,
     /// The span of the reduction.
     pub span: Span,
+}
+
+/// The variable with the value of a reduction so far.
+#[derive(Clone, Copy)]
+struct Accumulator<'a> {
+    name: &'a Ident,
+    /// Whether it is an option, since there may be no value yet.
+    is_option: bool,
+    /// Whether it is still the neutral element that the reduction starts from.
+    is_neutral: bool,
 }
 
 impl Reduction {
@@ -231,7 +241,8 @@ impl Reduction {
         let so_far = outer.fresh("so_far");
         let queue = self.qualifiers.iter().cloned().collect();
         let is_option = matches!(name.to_string().as_str(), "min" | "max");
-        let reduced = self.loops(queue, (&so_far, is_option), bound.clone(), outer)?;
+        let accumulator = Accumulator { name: &so_far, is_option, is_neutral: false };
+        let reduced = self.loops(queue, accumulator, bound.clone(), outer)?;
         let reduced = quote_spanned!(span=> { let #so_far = #initial; #reduced });
         Ok(match is_option {
             true => quote_spanned!(span=> ::pumice::comprehension::present(#reduced)),
@@ -273,9 +284,15 @@ impl Reduction {
         let mut inside = bound.clone();
         inside.extend(binds.iter().map(Ident::to_string));
         let (so_far, neutral) = (outer.fresh("so_far"), self.neutral());
-        let element = self.loops(rest, (&so_far, neutral.is_none()), inside, outer)?;
+        let (is_option, is_neutral) = (neutral.is_none(), neutral.is_some());
+        let element =
+            self.loops(rest, Accumulator { name: &so_far, is_option, is_neutral }, inside, outer)?;
         let first = neutral.clone().unwrap_or_else(|| quote_spanned!(span=> ::pumice::none()));
-        let element = quote_spanned!(span=> { #bind let #so_far = #first; #element });
+        let start = match names(&element).contains(&so_far.to_string()) {
+            true => quote_spanned!(span=> let #so_far = #first;),
+            false => TokenStream::new(),
+        };
+        let element = quote_spanned!(span=> { #bind #start #element });
         let combine = self.operator_of(bound, outer)?;
         Ok(Some(Expansion { size, element, neutral, combine, span }))
     }
@@ -298,13 +315,14 @@ impl Reduction {
     fn loops(
         &self,
         mut qualifiers: VecDeque<Qualifier>,
-        (so_far, is_option): (&Ident, bool),
+        accumulator: Accumulator<'_>,
         mut bound: Names,
         outer: &mut Outer,
     ) -> Result<TokenStream> {
         let Some(qualifier) = qualifiers.pop_front() else {
-            return self.step((so_far, is_option), &bound, outer);
+            return self.step(accumulator, &bound, outer);
         };
+        let so_far = accumulator.name;
         let span = qualifier.span;
         refuse_shadowing(&qualifier.binds(), outer)?;
         match &qualifier.kind {
@@ -313,12 +331,13 @@ impl Reduction {
                 match draw(generators, &bound, &later, outer)? {
                     Drawn::Inlined(inner) => {
                         inner.into_iter().rev().for_each(|qualifier| qualifiers.push_front(qualifier));
-                        self.loops(qualifiers, (so_far, is_option), bound, outer)
+                        self.loops(qualifiers, accumulator, bound, outer)
                     }
                     Drawn::Counted { size, bind, .. } => {
                         bound.extend(qualifier.binds().iter().map(Ident::to_string));
                         let (number, next) = (number(), outer.fresh("so_far"));
-                        let body = self.loops(qualifiers, (&next, is_option), bound, outer)?;
+                        let accumulator = Accumulator { name: &next, is_neutral: false, ..accumulator };
+                        let body = self.loops(qualifiers, accumulator, bound, outer)?;
                         Ok(
                             quote_spanned!(span=> ::pumice::comprehension::each(#size, #so_far, |#number, #next| {
                                 #bind
@@ -330,14 +349,14 @@ impl Reduction {
             }
             Kind::Filter(tokens) => {
                 let holds = condition(tokens.clone(), &bound, outer)?;
-                let body = self.loops(qualifiers, (so_far, is_option), bound, outer)?;
+                let body = self.loops(qualifiers, accumulator, bound, outer)?;
                 Ok(quote_spanned!(span=> ::pumice::cond(#holds, || #body, || #so_far)))
             }
             Kind::Let(pattern, tokens) => {
                 let value = value(tokens.clone(), &bound, outer)?;
                 let pattern_tokens = &pattern.tokens;
                 bound.extend(pattern.names.iter().map(Ident::to_string));
-                let body = self.loops(qualifiers, (so_far, is_option), bound, outer)?;
+                let body = self.loops(qualifiers, accumulator, bound, outer)?;
                 Ok(quote_spanned!(span=> { let #pattern_tokens = #value; #body }))
             }
             _ => {
@@ -351,16 +370,20 @@ impl Reduction {
     /// Emits the accumulator combined with one more element.
     fn step(
         &self,
-        (so_far, is_option): (&Ident, bool),
+        Accumulator { name: so_far, is_option, is_neutral }: Accumulator<'_>,
         bound: &Names,
         outer: &mut Outer,
     ) -> Result<TokenStream> {
         let (span, name) = (self.name.span(), self.name.to_string());
         let element = match name.as_str() {
+            "count" if is_neutral => return Ok(quote_spanned!(span=> ::pumice::constant(1i64))),
             "count" => return Ok(quote_spanned!(span=> #so_far + ::pumice::constant(1i64))),
             "any" | "all" => condition(self.head.clone(), bound, outer)?,
             _ => value(self.head.clone(), bound, outer)?,
         };
+        if is_neutral {
+            return Ok(element);
+        }
         Ok(match is_option {
             true => {
                 let operator = self.operator_of(bound, outer)?;

@@ -3,7 +3,7 @@
 use super::{groups, present};
 use crate::acc::Acc;
 use crate::data::{Matrix, Vector};
-use crate::expanding::{checked, stretch_within};
+use crate::expanding::part_within;
 use crate::ragged::AccRagged;
 use crate::rows::short_number;
 use crate::sorting::Falls;
@@ -83,7 +83,7 @@ fn row_stretch<R: Rows>(
 ) -> (Exp<i64>, Exp<i64>) {
     let count = rows.count(row, place);
     let to = to.unwrap_or(count);
-    stretch_within((from, from + checked(to - from, place)), count, place)
+    part_within((from, to), count, place)
 }
 
 /// Returns the number of elements of a part of a row.

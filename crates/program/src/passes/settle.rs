@@ -26,7 +26,7 @@ const MAX_CHAIN: usize = 8;
 ///   products of integers with what does not change them;
 /// - which side of an `if` or a `select` is taken;
 /// - which loops do nothing, and which go round exactly once;
-/// - which checks hold.
+/// - which checks hold, and which repeat another one.
 ///
 /// Dead statements are removed. If no check is left, the failure record goes too, and with it its
 /// parameters: the memory, and the base if nothing else reads it. Returns the positions of those among the original
@@ -41,6 +41,7 @@ pub fn settle(program: &mut Program, ranges: &Ranges) -> Vec<usize> {
         prover: Prover::new(program, &intervals),
         known: HashMap::new(),
         conditions: HashMap::new(),
+        checked: Vec::new(),
     };
     let (mut prologue, mut body) = (Vec::new(), Vec::new());
     settler.list(&program.prologue, &mut prologue);
@@ -61,6 +62,8 @@ struct Settler<'a> {
     known: HashMap<Var, Operand>,
     /// Definitions of the conditions that are not decided.
     conditions: HashMap<Var, (Op, Vec<Operand>)>,
+    /// Conditions that were checked before the current statement, wherever it is reached.
+    checked: Vec<Operand>,
 }
 
 impl Settler<'_> {
@@ -254,7 +257,9 @@ impl Settler<'_> {
             }
             Stmt::Fail { unless, site, index, bound } => {
                 let unless = self.value(*unless);
-                if truth(unless) != Some(true) {
+                // The same condition was checked before: if it does not hold, the failure is recorded already.
+                if truth(unless) != Some(true) && !self.checked.contains(&unless) {
+                    self.checked.push(unless);
                     let (index, bound) = (self.value(*index), self.value(*bound));
                     out.push(Stmt::Fail { unless, site: *site, index, bound });
                 }
@@ -273,8 +278,10 @@ impl Settler<'_> {
         let mark = self.prover.mark();
         let assumed = condition.map_or(Vec::new(), |(condition, holds)| self.assume(condition, holds));
         let mut out = Vec::new();
+        let checked = self.checked.len();
         self.list(list, &mut out);
         end(self);
+        self.checked.truncate(checked);
         self.forget(assumed);
         self.prover.leave(mark);
         out
@@ -434,6 +441,22 @@ mod tests {
             () => None,
         };
         assert_eq!(found, expected, "{condition}\n{text}");
+    }
+
+    #[test]
+    fn a_condition_is_checked_once() {
+        let fail = |site: u32| format!("fail {site} unless %t, index %y, bound %n");
+        let (load, store) = ("%y: i64 = load @xs[%i] %t: bool = lt %y, %n", "store @out[%i] = %y");
+        let (first, second) = (fail(1), fail(2));
+        let text = settled(&format!(
+            "parallel %i: i64 < 64:i64 {{ {load} {first} if %t {{ {second} {store} }} {second} {store} }}"
+        ));
+        assert_eq!((text.matches("fail 1").count(), text.matches("fail 2").count()), (1, 0), "{text}");
+        // What is checked on one side is not on the other, nor afterwards.
+        let text = settled(&format!(
+            "parallel %i: i64 < 64:i64 {{ {load} %u: bool = lt %i, %m if %u {{ {first} {store} }} else {{ {second} {store} }} {second} {store} }}"
+        ));
+        assert_eq!((text.matches("fail 1").count(), text.matches("fail 2").count()), (1, 2), "{text}");
     }
 
     #[test]
