@@ -11,14 +11,7 @@ use pumice_scalar::{
 const MOST: i64 = 1 << 42;
 
 /// A size that is not negative, and that elements can be counted for; where it is not, that is a failure at the user's place.
-///
-/// ```
-/// use pumice_array::checked_size;
-/// use pumice_scalar::{Exp, Place};
-/// let size = checked_size(Exp::from(3), Place::new("expand", "prices.pum", 3, 7));
-/// assert_eq!(size.term().ty(), pumice_scalar::ScalarType::I64);
-/// ```
-pub fn checked(size: Exp<i64>, place: Place) -> Exp<i64> {
+pub(crate) fn checked(size: Exp<i64>, place: Place) -> Exp<i64> {
     let check = |holds: Exp<bool>, kind: FailureKind, bound: i64| {
         let holds = holds.term().check(Site { place, kind }, size.term(), Exp::<i64>::from(bound).term());
         Exp::<bool>::from_term(holds)
@@ -43,7 +36,14 @@ pub fn stretch_within(stretch: (Exp<i64>, Exp<i64>), length: Exp<i64>, place: Pl
 }
 
 /// Clamps a part to a vector as [`stretch_within`] does, and fails too where it ends before it begins.
-pub(crate) fn part_within(
+///
+/// ```
+/// use pumice_array::part_within;
+/// use pumice_scalar::{Exp, Place};
+/// let (first, size) = part_within((1.into(), 3.into()), 5.into(), Place::new("slice", "prices.pum", 3, 7));
+/// assert_eq!((first.term().integer(), size.term().integer()), (Some(1), Some(2)));
+/// ```
+pub fn part_within(
     (start, end): (Exp<i64>, Exp<i64>),
     length: Exp<i64>,
     place: Place,

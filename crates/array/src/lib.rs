@@ -67,7 +67,7 @@ pub use data::{Array, ArrayData, HostData, Matrix, Scalar, Vector, stretch_of, w
 pub use described::{Described, building};
 pub use elementwise::Indexed;
 pub use error::Error;
-pub use expanding::{checked as checked_size, is_fixed, stretch_within};
+pub use expanding::{is_fixed, part_within, stretch_within};
 pub use explain::{ExplainedArray, ExplainedKernel, ExplainedPlan, Explanation, Measured, Resources};
 pub use extents::{Extent, Extents, Knowledge, Length, Shapes, Unplanned};
 pub use foreign::{foreign, foreign_by};

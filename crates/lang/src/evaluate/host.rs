@@ -10,7 +10,7 @@ use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::types::Type;
 use pumice_array::operations::{Generate, Reshape, Use, View, ZipWith};
-use pumice_array::{Described, HostData, Operation, building, checked_size, stretch_within};
+use pumice_array::{Described, HostData, Operation, building, part_within};
 use pumice_scalar::{Constant, Exp, FailureKind, Function, Op, Place, ScalarType, Site, Term, function};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -396,7 +396,7 @@ fn dimensions(name: &str) -> &'static [usize] {
 /// Returns the offset and the length of a segment of an array, with the checks that generators of comprehensions in Rust have.
 fn stretch(from: Scalar, to: Scalar, length: Scalar, place: Place) -> (Exp<i64>, Exp<i64>) {
     let [from, to, length] = [from, to, length].map(|scalar| Exp::<i64>::from_term(scalar.term));
-    stretch_within((from, from + checked_size(to - from, place)), length, place)
+    part_within((from, to), length, place)
 }
 
 /// Returns the number of an element by its index in each dimension.
