@@ -1,7 +1,7 @@
 //! Values of expressions during evaluation: scalar terms, functions, and arrays in one of four forms.
 //!
 //! - [`Array::Host`]: an array of the array language, or a pull that could be one. A pull keeps its definition, so a kernel that
-//! uses it computes its elements itself.
+//!   uses it computes its elements itself.
 //! - [`Array::Local`]: a pull inside a function on elements: a length and a Rust function.
 //! - [`Array::Kernel`]: a pull of the kernel language.
 //! - [`Array::Stream`]: the elements of an inner comprehension, which are not numbered and can only be folded.
