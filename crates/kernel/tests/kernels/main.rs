@@ -1,4 +1,4 @@
-//! Tests of the kernel language, one subject per file. One program: building what they share once takes half the time.
+//! Tests of the kernel language, one subject per file. One program, so that what they share is built once.
 
 mod bounds;
 mod broken;

@@ -138,11 +138,12 @@ impl<'p> Changing<'p> {
         // thread, or in another block, than one of them, and races with that one if with any.
         let mut blocks = Vec::new();
         others.retain(|other| {
-            let is_needed = other.block == access.block || blocks.len() < 2 && !blocks.contains(&other.block);
-            if other.block != access.block && other.is_alike(&access) && is_needed {
-                blocks.push(other.block);
+            if other.block == access.block || !other.is_alike(&access) {
+                return true;
             }
-            is_needed || !other.is_alike(&access)
+            let is_needed = blocks.len() < 2 && !blocks.contains(&other.block);
+            blocks.extend(is_needed.then_some(other.block));
+            is_needed
         });
         let alike = others.iter().filter(|other| other.block == access.block && other.is_alike(&access));
         if alike.clone().count() < 2 && alike.clone().all(|other| other.thread != access.thread) {

@@ -246,18 +246,18 @@ impl Evaluator {
         let hoisted = match &operator {
             Some(operator) => {
                 // What the operator makes of its neutral element and an element is the element.
-                let is_plain = matches!(*name, "sum" | "product");
                 let constants = |value: &Value| -> Outcome<Option<Vec<Constant>>> {
                     Ok(self.stored_value(value, *span)?.into_iter().map(Term::constant).collect())
                 };
-                let start = constants(&carried.value)?;
-                let step = |so_far: Value, element: Value| match is_plain
-                    && start.is_some()
-                    && constants(&so_far)? == start
-                {
-                    true => Ok(element),
-                    false => step(so_far, element),
+                let start = match *name {
+                    "sum" | "product" => constants(&carried.value)?,
+                    _ => None,
                 };
+                let step =
+                    |so_far: Value, element: Value| match start.is_some() && constants(&so_far)? == start {
+                        true => Ok(element),
+                        false => step(so_far, element),
+                    };
                 let part =
                     |number: Term, so_far: Value| self.part(array, number, so_far, &carried.ty, &step, *span);
                 self.hoisted(array, operator, &part, &carried, reduction)?
