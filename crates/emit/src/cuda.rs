@@ -10,6 +10,14 @@ use crate::dialect::{
 };
 use crate::text::Text;
 
+/// The function that every kernel calls first. Newer GPUs start a kernel before those that it needs have ended, if the launch allows that:
+/// its blocks wait here until their results are in memory. The kernels that need this one may be started from here on.
+const AWAIT: &str = "static __device__ __forceinline__ void await_earlier_kernels() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile(\"griddepcontrol.launch_dependents;\\n\\tgriddepcontrol.wait;\" ::: \"memory\");
+#endif
+}";
+
 /// The functions that stop a kernel by the device's clock. The first thread that comes begins the time; a thread that finds
 /// it over says so in the record.
 const STOP: &str = "static __device__ __forceinline__ i64 now_i64() {
@@ -45,6 +53,7 @@ impl Language for Cuda {
         text.line("typedef long long i64;");
         text.line("typedef unsigned long long u64;");
         define_small_types(kernels, text);
+        AWAIT.lines().for_each(|line| text.line(line));
         if kernels.iter().any(|kernel| kernel.stop.is_some()) {
             STOP.lines().for_each(|line| text.line(line));
         }
@@ -70,6 +79,7 @@ impl Language for Cuda {
         };
         text.line(&format!("extern \"C\" __global__ void __launch_bounds__({bounds})"));
         text.open(&format!("{}({parameters})", kernel.entry));
+        text.line("await_earlier_kernels();");
         let arena = &kernel.arena;
         if kernel.shared_is_dynamic {
             text.line(&format!("extern __shared__ __align__(16) unsigned char {arena}[];"));

@@ -8,7 +8,6 @@ use pumice::layers::kernel::Profile;
 use pumice::layers::program::Verified;
 use pumice::layers::runtime::devices::Sim;
 use pumice_algorithms::{Program, Settings};
-use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -162,19 +161,6 @@ pub struct Progress<'a> {
     pub outcome: Option<&'a Outcome>,
 }
 
-/// Returns every kernel that the suite launches on a device with this profile, each once, to compile them all where the
-/// device itself is missing.
-pub fn kernels(profile: &Profile) -> Result<Vec<Arc<Verified>>, String> {
-    let mut seen = HashSet::new();
-    let mut all = Vec::new();
-    for case in cases() {
-        let kernels = case.kernels(profile, &PlanOptions::default());
-        let kernels = kernels.map_err(|message| format!("{}: {message}", case.name))?;
-        all.extend(kernels.into_iter().filter(|kernel| seen.insert(kernel.key_text())));
-    }
-    Ok(all)
-}
-
 /// Returns the profile of a large CUDA device, for planning without one.
 pub fn cuda_like() -> Profile {
     Sim::gpu_profile()
@@ -183,6 +169,7 @@ pub fn cuda_like() -> Profile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
 
     #[test]
     fn a_panic_is_a_failure_with_its_message() {

@@ -38,17 +38,17 @@ fn check_seed(device: &str, count: u64) {
 
 #[test]
 fn the_simulator_agrees() {
-    check_seed("sim", 2000);
+    check_seed("sim", 500);
 }
 
 #[test]
 fn the_cpu_agrees() {
-    check_seed("cpu", 50);
+    check_seed("cpu", 20);
 }
 
 #[test]
 fn opencl_agrees() {
-    check_seed("opencl", 10);
+    check_seed("opencl", 5);
 }
 
 /// Returns the programs of the folder, with their names.

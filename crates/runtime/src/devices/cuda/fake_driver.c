@@ -173,15 +173,22 @@ int cuGraphConditionalHandleCreate(uint64_t *result, void *given, void *context,
     *result = (uint64_t)(graph->values[graph->count++] = calloc(1, 4));
     return 0;
 }
-int cuGraphAddNode_v2(void **result, void *given, void **before, const void *edges, size_t count, char *parameters) {
+/* A kernel may be started before one that it needs has ended; nothing else may. */
+static int is_edge(const unsigned char *edge, int from, int to) {
+    int early = edge[0] == 1 && edge[2] == 1;
+    for (int i = early ? 3 : 0; i < 8; i++) if (edge[i]) return 0;
+    return edge[1] == 0 && (!early || (from == 0 && to == 0));
+}
+int cuGraphAddNode_v2(void **result, void *given, void **before, const unsigned char *edges, size_t count, char *parameters) {
     Graph *graph = given;
-    REQUIRE(current && !edges && count <= 64 && *(int64_t *)(parameters + 248) == 0, 1);
+    REQUIRE(current && count <= 64 && *(int64_t *)(parameters + 248) == 0, 1);
     Node *node = calloc(1, sizeof(Node));
     node->kind = *(int *)parameters;
     for (size_t i = 0; i < count; i++) {
         Node *other = graph->last;
         while (other && other != before[i]) other = other->next;
         REQUIRE(other, INVALID_HANDLE);
+        REQUIRE(is_edge(edges + 8 * i, other->kind, node->kind), 1);
         node->before[node->before_count++] = other;
     }
     parameters += 16;

@@ -24,6 +24,9 @@ pub const GO_ON: &str = r#"
 extern "C" __device__ void cudaGraphSetConditional(unsigned long long handle, unsigned int value);
 extern "C" __global__ void pumice_go_on(unsigned long long handle, unsigned long long loop, unsigned long long ends_loop,
                                         const unsigned char *condition, const long long *one, const long long *other) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
+#endif
     bool goes_on = *condition != 0 && (one == nullptr || *one == 0) && (other == nullptr || *other == 0);
     cudaGraphSetConditional(handle, goes_on);
     if (ends_loop && !goes_on) cudaGraphSetConditional(loop, 0);
@@ -43,6 +46,9 @@ static __device__ void clear(unsigned char *memory, unsigned long long bytes) {
 extern "C" __global__ void __launch_bounds__(256)
 pumice_clear(unsigned char *one, unsigned long long bytes_of_one, unsigned char *two, unsigned long long bytes_of_two,
              unsigned char *three, unsigned long long bytes_of_three) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
+#endif
     clear(one, bytes_of_one);
     clear(two, bytes_of_two);
     clear(three, bytes_of_three);
@@ -51,6 +57,9 @@ pumice_clear(unsigned char *one, unsigned long long bytes_of_one, unsigned char 
 
 /// Its name.
 pub const CLEAR_NAME: &str = "pumice_clear";
+
+/// The first architecture whose kernels can be started before those that they need have ended: all kernels call what waits for these first.
+const EARLY: u32 = 90;
 
 /// Number of memories that it clears, the most bytes of each, and the bytes that a block clears in a moment.
 const CLEARED: usize = 3;
@@ -215,7 +224,7 @@ impl Maker<'_> {
                         to: Side::at(to),
                         extents: [*bytes, 1, 1],
                     };
-                    let needs = Needs { reads: &[from], writes: &[to], after: None };
+                    let needs = Needs { reads: &[from], writes: &[to], ..Needs::default() };
                     self.add_node(nodes, needs, node_type::MEMCPY, |parameters| parameters.copy = copy)?;
                 }
                 Work::Launch { kernel, blocks, arguments, .. } => {
@@ -235,7 +244,7 @@ impl Maker<'_> {
                         }
                     }
                     let grid = (*blocks).min(self.max_blocks) as c_uint;
-                    let needs = Needs { reads: &reads, writes: &writes, after: None };
+                    let needs = Needs { reads: &reads, writes: &writes, ..Needs::default() };
                     self.add_launch(nodes, needs, module, [grid, kernel.signature().threads], values)?;
                     kernels.push(Arc::clone(kernel));
                 }
@@ -274,13 +283,13 @@ impl Maker<'_> {
         self.touched(rounds, &mut reads, &mut writes)?;
         let goes_on = self.condition(nodes.graph)?;
         let test = self.add_test(nodes, &rounds.at_first, goes_on, None)?;
-        let needs = Needs { reads: &reads, writes: &writes, after: Some(test) };
+        let needs = Needs { reads: &reads, writes: &writes, after: Some(test), ..Needs::default() };
         let [body] = self.add_conditional(nodes, goes_on, condition::WHILE, needs)?;
         let mut body = Nodes::of(body);
         self.add(&rounds.there, &mut body, kernels)?;
         let goes_back = self.condition(body.graph)?;
         let test = self.add_test(&mut body, &rounds.at_second, goes_back, Some(goes_on))?;
-        let needs = Needs { reads: &reads, writes: &writes, after: Some(test) };
+        let needs = Needs { reads: &reads, writes: &writes, after: Some(test), ..Needs::default() };
         let [back, settle] = self.add_conditional(&mut body, goes_back, condition::IF, needs)?;
         let mut back = Nodes::of(back);
         self.add(&rounds.back, &mut back, kernels)?;
@@ -377,6 +386,10 @@ impl Maker<'_> {
             context: ptr::null_mut(),
         };
         let set = |parameters: &mut Parameters| parameters.launch = launch;
+        // A large one that came early would have most of its blocks on those multiprocessors that are idle first.
+        let comes_early =
+            self.gpu.facts().architecture >= EARLY && blocks <= self.gpu.facts().multiprocessors;
+        let needs = Needs { comes_early, ..needs };
         Ok(self.add_node(nodes, needs, node_type::KERNEL, set)?.0)
     }
 
@@ -389,7 +402,7 @@ impl Maker<'_> {
         set: impl FnOnce(&mut Parameters),
     ) -> Result<(Handle, Parameters)> {
         let before = nodes.before(&needs);
-        let (count, before) = (before.len(), before.as_ptr());
+        let edges: Vec<Edge> = before.iter().map(|earlier| nodes.edge(*earlier, needs.comes_early)).collect();
         // Bytes that a kind of node does not use are to be zero.
         let parameters = Parameters { whole: [0; 29] };
         let mut all = NodeParameters { kind, reserved: [0; 3], parameters, end: 0 };
@@ -398,10 +411,11 @@ impl Maker<'_> {
         // SAFETY: the parameters are those of this kind of node, and what they point to is alive; the driver copies it. The nodes
         // before it are in the same graph.
         let status = unsafe {
-            (self.gpu.graphs()?.add_node)(&mut node, nodes.graph, before, ptr::null(), count, &mut all)
+            let (edges, count) = (edges.as_ptr().cast(), before.len());
+            (self.gpu.graphs()?.add_node)(&mut node, nodes.graph, before.as_ptr(), edges, count, &mut all)
         };
         self.gpu.check("cuGraphAddNode", status)?;
-        nodes.add(&needs, node);
+        nodes.add(&needs, node, Made { is_kernel: kind == node_type::KERNEL, before });
         Ok((node, all.parameters))
     }
 }
@@ -411,12 +425,14 @@ fn is_small_clearing(piece: &Work<'_>) -> bool {
     matches!(piece, Work::Zero { bytes: 1..=MOST_CLEARED, .. })
 }
 
-/// Dependencies of a node: memory that it reads, memory that it writes (and may read), a node before it.
+/// Dependencies of a node: memory that it reads, memory that it writes (and may read), a node before it; and whether it may be started
+/// before kernels that it needs have ended, since it waits for that itself.
 #[derive(Clone, Copy, Default)]
 struct Needs<'a> {
     reads: &'a [u64],
     writes: &'a [u64],
     after: Option<Handle>,
+    comes_early: bool,
 }
 
 /// A graph that is being made: which of its nodes last wrote memory, and which have read it since.
@@ -424,24 +440,43 @@ struct Nodes {
     graph: Handle,
     written: HashMap<u64, Handle>,
     read: HashMap<u64, Vec<Handle>>,
+    /// The nodes so far.
+    made: HashMap<Handle, Made>,
+}
+
+/// A node of a graph that is being made.
+struct Made {
+    is_kernel: bool,
+    /// The nodes that it comes after.
+    before: Vec<Handle>,
 }
 
 impl Nodes {
     fn of(graph: Handle) -> Nodes {
-        Nodes { graph, written: HashMap::new(), read: HashMap::new() }
+        Nodes { graph, written: HashMap::new(), read: HashMap::new(), made: HashMap::new() }
     }
 
-    /// The nodes that must be done before one with these needs.
-    fn before(&self, Needs { reads, writes, after }: &Needs<'_>) -> Vec<Handle> {
+    /// The nodes that must be done before one with these needs, less those that another of them comes after.
+    fn before(&self, Needs { reads, writes, after, .. }: &Needs<'_>) -> Vec<Handle> {
         let written = reads.iter().chain(*writes).filter_map(|memory| self.written.get(memory));
         let read = writes.iter().filter_map(|memory| self.read.get(memory)).flatten();
         let mut before: Vec<Handle> = written.chain(read).chain(after).copied().collect();
         before.sort_unstable();
         before.dedup();
-        before
+        let is_implied = |node: &Handle| {
+            before.iter().any(|other| self.made.get(other).is_some_and(|other| other.before.contains(node)))
+        };
+        before.iter().copied().filter(|node| !is_implied(node)).collect()
     }
 
-    fn add(&mut self, Needs { reads, writes, .. }: &Needs<'_>, node: Handle) {
+    /// How a node that may come early depends on this one. Only kernels let others come before they end.
+    fn edge(&self, node: Handle, comes_early: bool) -> Edge {
+        let is_kernel = self.made.get(&node).is_some_and(|made| made.is_kernel);
+        if comes_early && is_kernel { Edge::EARLY } else { Edge::default() }
+    }
+
+    fn add(&mut self, Needs { reads, writes, .. }: &Needs<'_>, node: Handle, made: Made) {
+        self.made.insert(node, made);
         for memory in *writes {
             self.written.insert(*memory, node);
             self.read.remove(memory);
@@ -506,6 +541,21 @@ mod condition {
 }
 
 // What the driver's header declares for `cuGraphAddNode`.
+
+/// How a node depends on another one: zeroes say that it starts when the other has ended.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Edge {
+    from_port: u8,
+    to_port: u8,
+    kind: u8,
+    reserved: [u8; 5],
+}
+
+impl Edge {
+    /// A kernel starts when all blocks of the other one have allowed it, and waits for the end of that itself.
+    const EARLY: Edge = Edge { from_port: 1, to_port: 0, kind: 1, reserved: [0; 5] };
+}
 
 #[repr(C)]
 #[derive(Clone, Copy)]
