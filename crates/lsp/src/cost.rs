@@ -82,7 +82,7 @@ impl Costs {
         Costs { known: HashMap::new(), busy: None, jobs: started.is_ok().then_some(jobs), found, _tell: kept }
     }
 
-    /// Returns the cost of a function if it is known, or a message if the thread is busy with another function. `None`: it is being computed.
+    /// Returns the cost of a function if it is known, or a message if the thread is busy with another function or does not run. `None`: it is being computed.
     pub fn ask(&mut self, subject: &Subject) -> Option<String> {
         let key = subject.key();
         if let Some(known) = self.known.get(&key) {
@@ -94,7 +94,10 @@ impl Costs {
         if self.busy.is_some() {
             return Some("The cost of another function is still being found.".to_string());
         }
-        self.jobs.as_ref()?.try_send((key, subject.clone())).ok()?;
+        let is_sent = self.jobs.as_ref().is_some_and(|jobs| jobs.try_send((key, subject.clone())).is_ok());
+        if !is_sent {
+            return Some("The cost cannot be found: the thread that finds it does not run.".to_string());
+        }
         self.busy = Some(key);
         None
     }

@@ -263,8 +263,8 @@ impl<'a, 'b> SortJob<'a, 'b> {
             _ => columns,
         };
         let (types, at) = (self.node.types.clone(), self.at(source, parameters));
-        let digits = parameters.number("digits", plan.digits()).cast();
-        Sort { rows, columns, tiles, tile, types, at, digits }
+        let values = parameters.number("values", plan.values()).cast();
+        Sort { rows, columns, tiles, tile, types, at, values }
     }
 
     /// One pass, after tiles have been counted by themselves.
@@ -289,7 +289,7 @@ impl<'a, 'b> SortJob<'a, 'b> {
         digit: &dyn Fn(&Rc<Parameters>) -> PassDigit,
         source: &Source,
     ) -> Result<(usize, Vec<Step>), Error> {
-        let columns = plan.tiles * plan.digits();
+        let columns = plan.tiles * plan.values();
         let (counts, mut steps) = self.lowering.temporary(&[ScalarType::I64], self.rows * columns);
         let (before, allocate) = self.lowering.temporary(&[ScalarType::I64], self.rows * columns);
         steps.extend(allocate);
@@ -347,9 +347,9 @@ impl<'a, 'b> SortJob<'a, 'b> {
         let lowering = self.lowering;
         let zero = |slot: usize| lowering.buffers_of(slot).into_iter().map(Step::Zero);
         let rows = self.rows * passes.len() as i64;
-        let (counts, mut steps) = lowering.temporary(&[ScalarType::I64], rows * plan.digits());
+        let (counts, mut steps) = lowering.temporary(&[ScalarType::I64], rows * plan.values());
         steps.extend(zero(counts));
-        let (starts, allocate) = lowering.temporary(&[ScalarType::I64], rows * plan.digits());
+        let (starts, allocate) = lowering.temporary(&[ScalarType::I64], rows * plan.values());
         steps.extend(allocate);
         let (length, ty) = plan.words(task);
         let (words, allocate) = lowering.temporary(&[ty], length * passes.len() as i64);
@@ -366,7 +366,7 @@ impl<'a, 'b> SortJob<'a, 'b> {
             // SAFETY: the slot was added with so many elements, for this launch, and the step before zeroes it.
             unsafe { self.skeleton(&self.given(), plan, parameters).count_all(plan, &digits, memory) };
         })?);
-        steps.extend(self.scan(counts, starts, rows, plan.digits())?);
+        steps.extend(self.scan(counts, starts, rows, plan.values())?);
         Ok((LookBack { starts, words, length, ty, passes: passes.len() as i64 }, steps))
     }
 
@@ -383,8 +383,8 @@ impl<'a, 'b> SortJob<'a, 'b> {
         let called = self.called("sort with look-back", plan.threads);
         self.lowering.kernel(called, listeners, |parameters| {
             let digit = digit(keys, pass, parameters);
-            let first = parameters.number("first_start", pass.number * plan.digits());
-            let row_length = state.passes * plan.digits();
+            let first = parameters.number("first_start", pass.number * plan.values());
+            let row_length = state.passes * plan.values();
             let starts =
                 counts_at(state.starts, parameters, move |row, value| row * row_length + first + value);
             let words = parameters.memory(state.words, 0, state.ty, Access::ReadWrite);
@@ -441,7 +441,7 @@ fn digit(keys: &Function, pass: Pass, parameters: &Rc<Parameters>) -> Digit {
 
 /// The number of elements before those of a row, a value and a tile, in a slot.
 fn before_tiles(slot: usize, sort: &Sort, plan: SortPlan, parameters: &Rc<Parameters>) -> CountAt {
-    let columns = sort.tiles * plan.digits();
+    let columns = sort.tiles * plan.values();
     counts_at(slot, parameters, move |row, place| row * columns + place)
 }
 

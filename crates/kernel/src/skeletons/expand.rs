@@ -412,7 +412,7 @@ struct Turns {
 struct Votes {
     /// The size of each lane's source, if it is larger.
     sizes: Cells,
-    /// What the warp of each thread has voted on: a bit per source.
+    /// Vote of each thread's warp: a bit per source.
     voted: Cells,
 }
 

@@ -15,7 +15,7 @@ use pumice_program::WARP;
 use pumice_scalar::Exp;
 use std::rc::Rc;
 
-/// What a fold is to do.
+/// Task of a fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoldTask {
     /// Number of rows.

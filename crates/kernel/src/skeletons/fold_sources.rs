@@ -17,7 +17,7 @@ use larger::Larger;
 use pumice_program::WARP;
 use pumice_scalar::Exp;
 
-/// What is folded.
+/// Sources whose elements are folded, and the operator.
 #[derive(Clone)]
 pub struct FoldSources {
     /// The sources and their elements.
@@ -275,7 +275,7 @@ impl FoldSources {
         });
     }
 
-    /// What a thread, one of several at this place among them, folds of some elements of a source.
+    /// Folds the share of some elements of a source that a thread takes, one of several at this place among them.
     fn fold(
         &self,
         plan: FoldSourcesPlan,
@@ -372,7 +372,7 @@ impl FoldSources {
         })
     }
 
-    /// What a block folds of some elements of a source, through cells from one on: for its first thread.
+    /// Folds some elements of a source with all threads of a block, through cells from one on. The result is for the first thread.
     fn by_block(
         &self,
         plan: FoldSourcesPlan,

@@ -142,7 +142,7 @@ impl SortPlan {
     }
 
     /// Returns the number of values of a digit.
-    pub fn digits(&self) -> i64 {
+    pub fn values(&self) -> i64 {
         1 << self.bits
     }
 
@@ -153,7 +153,7 @@ impl SortPlan {
 
     /// Returns the number of words through which the tiles of one pass tell each other their counts, and their type, of 32 or 64 bits.
     pub fn words(&self, task: &SortTask) -> (i64, ScalarType) {
-        let words = task.rows.saturating_mul(self.tiles).saturating_mul(self.digits()).saturating_add(1);
+        let words = task.rows.saturating_mul(self.tiles).saturating_mul(self.values()).saturating_add(1);
         (words, look_back::word_type(task.columns))
     }
 }
@@ -193,7 +193,7 @@ impl Digit {
             Some(0) => key,
             _ => key.binary(Op::Shr, self.shift.term().cast(key.ty())),
         };
-        Exp::<u32>::from_term(shifted.cast(ScalarType::U32)) & (plan.digits() - 1) as u32
+        Exp::<u32>::from_term(shifted.cast(ScalarType::U32)) & (plan.values() - 1) as u32
     }
 
     /// The digit of an element whose digit was computed before.
@@ -243,9 +243,9 @@ pub struct Sort {
     pub types: Vec<ScalarType>,
     /// The elements.
     pub at: ElementAt,
-    /// [`SortPlan::digits`], as an argument of the launch. A compiler that knows which bit of a number is asked about shifts
+    /// [`SortPlan::values`], as an argument of the launch. A compiler that knows which bit of a number is asked about shifts
     /// the number, and asks about its last bit.
-    pub digits: Exp<u32>,
+    pub values: Exp<u32>,
 }
 
 /// Memory through which the tiles of a pass tell each other their counts.
@@ -325,7 +325,7 @@ impl Sort {
 
     /// Counts how many elements of each tile have each value of a digit: row by row, value by value, a count for each tile.
     pub fn tile_counts(self, plan: SortPlan, digit: PassDigit) -> Push<Grid, Dynamic, Ix> {
-        let values = plan.digits();
+        let values = plan.values();
         let length = crate::bounds::area(self.rows, self.tiles * values);
         Push::trusted(length, move |write| {
             self.each_tile(|row, tile| {
@@ -386,7 +386,7 @@ impl Sort {
                 let number = named(take_ticket(state.words, state.ty, state.first, all), "number");
                 let [row, tile] = self.row_and_tile(number);
                 let starts = |value: Ix| starts(row, value);
-                let asks = DigitLookBack { state, values: plan.digits(), number, tile, starts: &starts };
+                let asks = DigitLookBack { state, values: plan.values(), number, tile, starts: &starts };
                 SortTile::new(&self, plan, [row, tile]).write(&digit, &Before::LookBack(asks), write);
             });
         })

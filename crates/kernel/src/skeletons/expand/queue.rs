@@ -29,7 +29,7 @@ pub struct Queue {
     most_chunks: Ix,
 }
 
-/// What a queue's words look like for a number of sources.
+/// Layout of a queue's words for a number of sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct QueueLayout {
     /// The bits for numbers of chunks.

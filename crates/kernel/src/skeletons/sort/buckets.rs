@@ -26,7 +26,7 @@ pub(super) fn choose(
 ) {
     let passes = digit.settle(plan, Exp::from(0)).passes;
     each_thread(1, |_| {
-        let values = Exp::<i64>::from(plan.digits()).term();
+        let values = Exp::<i64>::from(plan.values()).term();
         let [zero, one] = [0, 1].map(|number| Exp::<i64>::from(number).term());
         let largest = effects::sequential(zero..values, one, &[zero], |value, largest| {
             let [start, end] = bucket(sort, plan, Exp::from_term(value), starts);
@@ -40,7 +40,7 @@ pub(super) fn choose(
 
 /// Returns the start and the end of the elements with a value of the highest digit.
 fn bucket(sort: &Sort, plan: SortPlan, value: Ix, starts: &dyn Fn(Ix) -> Ix) -> [Ix; 2] {
-    let last = plan.digits() - 1;
+    let last = plan.values() - 1;
     let next = starts((value + 1).min(last));
     let end = value.eq(last).select(sort.columns, next);
     [starts(value), end].map(|place| place.clamp(0, sort.columns))
@@ -59,15 +59,15 @@ pub(super) fn sort_buckets(
 ) {
     let [given, room] = memories;
     let room_start = named(block * quotient(sort.columns, sort.tiles), "room");
-    let table = Cells::shared(&[ScalarType::I64], plan.digits());
+    let table = Cells::shared(&[ScalarType::I64], plan.values());
     let [zero, one] = [0, 1].map(|number| Exp::<i64>::from(number).term());
-    let buckets = named(quotient(sort.tiles - block + (plan.digits() - 1), sort.tiles), "buckets");
+    let buckets = named(quotient(sort.tiles - block + (plan.values() - 1), sort.tiles), "buckets");
     each_thread(1, |_| {
         let each = || {
             let passes = digit.settle(plan, Exp::from(0)).passes;
             effects::sequential(zero..buckets.term(), one, &[], |turn, _| {
                 let number = named(Exp::<i64>::from_term(turn) * sort.tiles + block, "number");
-                let value = named((number * STRIDE) & (plan.digits() - 1), "value");
+                let value = named((number * STRIDE) & (plan.values() - 1), "value");
                 let [start, end] = bucket(sort, plan, value, starts).map(|end| named(end, "end"));
                 let size = named(end - start, "size");
                 let here = Part { cells: given, start };
@@ -119,7 +119,7 @@ impl Part<'_> {
 /// Moves so many elements by a digit.
 fn pass(plan: SortPlan, size: Ix, table: &Cells, digit: &DigitOf, from: &Part<'_>, to: &Part<'_>) {
     let set = |value: Ix, to: Ix| table.write(value, &Scalars(vec![to.term()]));
-    let [zero, one, values] = [0, 1, plan.digits()].map(|number| Exp::<i64>::from(number).term());
+    let [zero, one, values] = [0, 1, plan.values()].map(|number| Exp::<i64>::from(number).term());
     let range = [Exp::from(0), size];
     each_value(plan, |value| set(value, Exp::from(0)));
     tally(range, &|place| from.read(place), digit, table, &|_, _| {});

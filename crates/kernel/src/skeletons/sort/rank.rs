@@ -57,7 +57,7 @@ impl SortTile<'_> {
         places: &Cells,
         tell: &dyn Fn(Ix, Ix),
     ) -> Cells {
-        let (threads, values) = (self.plan.threads, self.plan.digits());
+        let (threads, values) = (self.plan.threads, self.plan.values());
         let (items, warps) = (i64::from(self.plan.items), i64::from(threads) / LANES);
         let int = [ScalarType::I32];
         // By warp and value: how many elements, and then where they begin.
@@ -131,7 +131,7 @@ impl SortTile<'_> {
 
     fn rank_by_threads(&self, value_of: ValueOf<'_>, places: &Cells, tell: &dyn Fn(Ix, Ix)) -> Cells {
         let (count, values, items) =
-            (i64::from(self.plan.threads), self.plan.digits(), i64::from(self.plan.items));
+            (i64::from(self.plan.threads), self.plan.values(), i64::from(self.plan.items));
         let (int, bits) = (ScalarType::I32, self.plan.bits);
         // By value and thread: how many elements, and then where they begin.
         let table = self.shared("table", int, values * count);

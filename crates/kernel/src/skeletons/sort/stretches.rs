@@ -65,7 +65,7 @@ pub(super) struct Settled {
 impl FoundDigit {
     /// Finds the digit that comes so many before the highest one.
     pub(super) fn settle(&self, plan: SortPlan, after: Ix) -> Settled {
-        let mask = (plan.digits() - 1) as u32;
+        let mask = (plan.values() - 1) as u32;
         let Some(limit) = &self.limits else {
             let key = self.keys.first().cloned();
             let zero = || Term::from(Constant::zero(ScalarType::U32));
@@ -133,7 +133,7 @@ pub(super) fn tally(
 
 /// For each value of a digit.
 pub(super) fn each_value(plan: SortPlan, body: impl FnOnce(Ix)) {
-    let values = Exp::<i64>::from(plan.digits()).term();
+    let values = Exp::<i64>::from(plan.values()).term();
     effects::sequential(Exp::<i64>::from(0).term()..values, one(), &[], |value, _| {
         body(Exp::from_term(value));
         Vec::new()
@@ -154,7 +154,7 @@ fn go_through(
 ) -> Cells {
     let range = stretch(sort, tile);
     let settled = pass.settle(plan, pass.after);
-    let table = Cells::shared(&[ScalarType::I64], plan.digits());
+    let table = Cells::shared(&[ScalarType::I64], plan.values());
     let elements = |at: &ElementAt| tally(range, &|column| at(row, column), &settled.digit, &table, &each);
     each_thread(1, |_| {
         each_value(plan, |value| table.write(value, &Scalars(vec![begin(value).term()])));

@@ -53,7 +53,7 @@ impl<'a> SortTile<'a> {
         let start = named(tile * plan.tile, "start");
         let length = named((sort.columns - start).min(plan.tile).max(0), "length");
         // Here, and not in a branch, so that they are arguments of the launch and take no registers.
-        let masks = (1..=plan.bits).map(|bit| (sort.digits >> bit).term()).collect::<Vec<_>>();
+        let masks = (1..=plan.bits).map(|bit| (sort.values >> bit).term()).collect::<Vec<_>>();
         let masks = effects::compute(&masks).into_iter().map(Exp::from_term).collect();
         SortTile { sort, plan, row, start, length, masks, taken: RefCell::default() }
     }
@@ -107,7 +107,7 @@ impl<'a> SortTile<'a> {
     /// The values of a digit that the elements have. What is beyond the end comes last.
     fn values(&self, digit: &Digit, own: &Cells) -> Cells {
         let values = Cells::private(&[ScalarType::U32], self.items());
-        let last = Exp::from((self.plan.digits() - 1) as u32);
+        let last = Exp::from((self.plan.values() - 1) as u32);
         self.by_case(|whole| {
             self.each_place(Arrangement::Ranked, |item, place| {
                 let value = || element(digit.of(self.plan, &own.read(item)));
@@ -154,7 +154,7 @@ impl<'a> SortTile<'a> {
     }
 
     fn write_some(&self, digit: &Digit, before: &Before<'_>, write: Write<'_>) {
-        let (threads, values) = (self.plan.threads, self.plan.digits());
+        let (threads, values) = (self.plan.threads, self.plan.values());
         effects::resident(RESIDENT);
         let own = self.load();
         let places = Cells::private(&[ScalarType::U32], self.items());
@@ -313,10 +313,10 @@ pub(super) fn count(
 ) {
     let start = named(tile * plan.tile, "start");
     let length = named((sort.columns - start).min(plan.tile).max(0), "length");
-    let table = counted(plan.digits(), |add| {
+    let table = counted(plan.values(), |add| {
         each_element(sort, plan, [row, start, length], |element| add(digit.of(plan, element).cast()));
     });
-    effects::parallel(Exp::<i64>::from(plan.digits()).term(), |value| {
+    effects::parallel(Exp::<i64>::from(plan.values()).term(), |value| {
         let value: Ix = Exp::from_term(value);
         write(value, number::<i32>(&table.read(value)).cast());
     });
@@ -327,7 +327,7 @@ const TILES_AT_ONCE: i64 = 4;
 
 /// Counts the elements of all rows by the values of several digits.
 pub(super) fn count_all(sort: &Sort, plan: SortPlan, digits: &[Digit], counts: MemoryId) {
-    let (values, step) = (plan.digits(), plan.tile * TILES_AT_ONCE);
+    let (values, step) = (plan.values(), plan.tile * TILES_AT_ONCE);
     let all = values * digits.len() as i64;
     let parts = named((sort.columns + (step - 1)) / step, "parts");
     effects::distribute(crate::bounds::area(sort.rows, parts).term(), |block| {

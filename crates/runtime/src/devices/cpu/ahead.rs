@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::kernel_table::{KEY, ahead_key, sealed, unsealed};
 use crate::parallel;
 
-/// What the compiler is told about processors, in place of "this one": those with AVX2, which all have been sold with for ten years.
+/// Processors that the compiler is told to write for, in place of "this one": those with AVX2, which all have been sold with for ten years.
 #[cfg(target_arch = "x86_64")]
 pub(super) const FAMILY: &[&str] = &["-march=x86-64-v3"];
 #[cfg(not(target_arch = "x86_64"))]
@@ -29,7 +29,7 @@ pub struct KernelsAhead {
 }
 
 impl KernelsAhead {
-    /// What plans are made for whose kernels are compiled ahead.
+    /// Profile of the plans whose kernels are compiled ahead.
     pub fn profile() -> Profile {
         super::profile(BUSY_BLOCKS)
     }

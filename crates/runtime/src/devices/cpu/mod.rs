@@ -37,7 +37,7 @@ use crate::identity::{DeviceId, DeviceName};
 
 const NAME: DeviceName = DeviceName::of_kind("cpu");
 
-/// What the workers must save before it is worth waking them: about what waking them costs.
+/// Least time that the workers must save to be woken: about what waking them costs.
 const INLINE: Duration = Duration::from_micros(20);
 
 /// The most private memory that the threads of a block have together. Each worker keeps as much.
@@ -117,7 +117,7 @@ impl Cpu {
     }
 }
 
-/// What plans are made for, with so many blocks to keep the workers busy.
+/// Profile for plans, with so many blocks to keep the workers busy.
 fn profile(busy_blocks: u64) -> Profile {
     Profile {
         threads: 2048,

@@ -1,4 +1,4 @@
-//! What kind of processor this is: `-march=native` makes binaries that run on no other.
+//! Kind of this processor: `-march=native` makes binaries that run on no other.
 
 use std::fs::File;
 use std::io::Read;

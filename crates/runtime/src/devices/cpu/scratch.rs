@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::files::{is_left_over, only_ours, process_tag};
 
-/// What the names of these folders begin with.
+/// Beginning of the names of these folders.
 const PREFIX: &str = "pumice-";
 
 /// A temporary folder.

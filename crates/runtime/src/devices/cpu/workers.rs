@@ -25,7 +25,7 @@ pub fn for_each(count: usize, work: impl Fn(usize) + Sync) {
     }
 }
 
-/// What a thread that waits for something else can do for its pool meanwhile.
+/// Work for its pool that a thread can do while it waits for something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// It is no worker of any pool.

@@ -540,7 +540,7 @@ mod condition {
     pub const WHILE: i32 = 1;
 }
 
-// What the driver's header declares for `cuGraphAddNode`.
+// Declarations of the driver's header for `cuGraphAddNode`.
 
 /// How a node depends on another one: zeroes say that it starts when the other has ended.
 #[repr(C)]

@@ -21,7 +21,7 @@ pub(super) struct Code {
     _built: Built,
 }
 
-/// What is kept of a program for PoCL: the compiler's options and the source. PoCL keeps what it compiles by itself, and if it is
+/// Record that is kept of a program for PoCL: the compiler's options and the source. PoCL keeps what it compiles by itself, and if it is
 /// asked for a binary, it compiles each kernel once more, for blocks of any size.
 fn kept_source(binary: &[u8]) -> Option<(&CStr, &str)> {
     let options = CStr::from_bytes_until_nul(binary).ok()?;
@@ -77,7 +77,7 @@ impl OpenClDevice {
         program::build_program(built.0, &[self.info.id()], options, None, ptr::null_mut())
     }
 
-    /// What the compiler wrote, or the name of its error if that was nothing.
+    /// Returns what the compiler wrote, or the name of its error if that was nothing.
     fn log(&self, built: &Built, code: cl_int) -> String {
         let log = program::get_program_build_data(built.0, self.info.id(), CL_PROGRAM_BUILD_LOG);
         let log = log.unwrap_or_default();
