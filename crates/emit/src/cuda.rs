@@ -14,7 +14,8 @@ use crate::text::Text;
 /// its blocks wait here until their results are in memory. The kernels that need this one may be started from here on.
 const AWAIT: &str = "static __device__ __forceinline__ void await_earlier_kernels() {
 #if __CUDA_ARCH__ >= 900
-    asm volatile(\"griddepcontrol.launch_dependents;\\n\\tgriddepcontrol.wait;\" ::: \"memory\");
+    asm volatile(\"griddepcontrol.launch_dependents;\" ::: \"memory\");
+    asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");
 #endif
 }";
 

@@ -252,12 +252,8 @@ body {
         Ok(())
     }
 
-    #[test]
-    fn the_cuda_source_of_every_program_compiles() -> Result<()> {
-        if let Err(error) = cuda::nvrtc::nvrtc() {
-            assert!(std::env::var("CI").as_deref() != Ok("true"), "{error}");
-            return Ok(());
-        }
+    /// The programs whose sources are tested.
+    fn programs_to_emit() -> Result<Vec<Verified>> {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../emit/tests/programs");
         let host = |error: std::io::Error| Error::Invalid(error.to_string().into());
         let mut texts = vec![ADD.to_owned()];
@@ -269,10 +265,46 @@ body {
             let program = pumice_program::parse(&text).unwrap_or_else(|error| panic!("{error:?}"));
             pumice_program::verify(program).unwrap_or_else(|error| panic!("{error}"))
         };
+        Ok(texts.into_iter().map(verified).collect())
+    }
+
+    #[test]
+    fn kernels_of_cuda_wait_for_earlier_ones_before_they_touch_memory() -> Result<()> {
+        if cuda::nvrtc::nvrtc().is_err() {
+            return Ok(());
+        }
+        for program in programs_to_emit()? {
+            let source = pumice_emit::emit(&program, Dialect::Cuda, &EmitOptions::default());
+            let source = source.map_err(|error| Error::Invalid(error.to_string().into()))?;
+            // For a GPU that is newer than all that the compiler knows, it writes the text form.
+            let text = cuda::nvrtc::compile("kernel", &source.text, 999, false, source.effort)?;
+            let text = String::from_utf8_lossy(&text);
+            let first = |words: &[&str]| words.iter().filter_map(|word| text.find(word)).min();
+            let wait = first(&["griddepcontrol.wait"]);
+            let touch = first(&[
+                "ld.global",
+                "ld.volatile",
+                "ld.relaxed",
+                "ld.acquire",
+                "st.global",
+                "atom.",
+                "red.",
+            ]);
+            assert!(wait.is_some() && touch.is_none_or(|touch| wait < Some(touch)), "{text}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn the_cuda_source_of_every_program_compiles() -> Result<()> {
+        if let Err(error) = cuda::nvrtc::nvrtc() {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "{error}");
+            return Ok(());
+        }
+        let programs = programs_to_emit()?;
         let stoppable = |program: &Verified| {
             pumice_program::make_stoppable(program).unwrap_or_else(|error| panic!("{error}"))
         };
-        let programs: Vec<Verified> = texts.into_iter().map(verified).collect();
         let stoppable: Vec<Verified> = programs.iter().map(stoppable).collect();
         let all: Vec<&Verified> = programs.iter().chain(&stoppable).collect();
         // Each by itself, and all together.

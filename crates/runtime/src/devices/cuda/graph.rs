@@ -25,7 +25,8 @@ extern "C" __device__ void cudaGraphSetConditional(unsigned long long handle, un
 extern "C" __global__ void pumice_go_on(unsigned long long handle, unsigned long long loop, unsigned long long ends_loop,
                                         const unsigned char *condition, const long long *one, const long long *other) {
 #if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
     bool goes_on = *condition != 0 && (one == nullptr || *one == 0) && (other == nullptr || *other == 0);
     cudaGraphSetConditional(handle, goes_on);
@@ -47,7 +48,8 @@ extern "C" __global__ void __launch_bounds__(256)
 pumice_clear(unsigned char *one, unsigned long long bytes_of_one, unsigned char *two, unsigned long long bytes_of_two,
              unsigned char *three, unsigned long long bytes_of_three) {
 #if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
     clear(one, bytes_of_one);
     clear(two, bytes_of_two);
@@ -59,7 +61,7 @@ pumice_clear(unsigned char *one, unsigned long long bytes_of_one, unsigned char 
 pub const CLEAR_NAME: &str = "pumice_clear";
 
 /// The first architecture whose kernels can be started before those that they need have ended: all kernels call what waits for these first.
-const EARLY: u32 = 90;
+pub const STARTS_EARLY: u32 = 90;
 
 /// Number of memories that it clears, the most bytes of each, and the bytes that a block clears in a moment.
 const CLEARED: usize = 3;
@@ -84,6 +86,8 @@ pub struct Maker<'a> {
     pub clear: &'a dyn Fn() -> Result<&'a Module>,
     /// The most blocks of a launch.
     pub max_blocks: u64,
+    /// Whether kernels may be started early: they were compiled for [`STARTS_EARLY`], so that they wait for those that they need.
+    pub starts_early: bool,
 }
 
 impl Maker<'_> {
@@ -387,8 +391,7 @@ impl Maker<'_> {
         };
         let set = |parameters: &mut Parameters| parameters.launch = launch;
         // A large one that came early would have most of its blocks on those multiprocessors that are idle first.
-        let comes_early =
-            self.gpu.facts().architecture >= EARLY && blocks <= self.gpu.facts().multiprocessors;
+        let comes_early = self.starts_early && blocks <= self.gpu.facts().multiprocessors;
         let needs = Needs { comes_early, ..needs };
         Ok(self.add_node(nodes, needs, node_type::KERNEL, set)?.0)
     }

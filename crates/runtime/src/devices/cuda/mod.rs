@@ -289,7 +289,9 @@ impl Device for CudaDevice {
         {
             let (gpu, device, max_blocks) = (&self.gpu, self.id, self.profile.max_blocks);
             let (go_on, clear) = (&|| self.go_on(), &|| self.clear());
-            let graphs = graph::Maker { gpu, device, go_on, clear, max_blocks };
+            let architecture = self.nvrtc.written_for(gpu.facts().architecture);
+            let starts_early = architecture >= Some(graph::STARTS_EARLY);
+            let graphs = graph::Maker { gpu, device, go_on, clear, max_blocks, starts_early };
             if graphs.start(work, &mut kept)? {
                 return Ok(());
             }

@@ -169,6 +169,11 @@ impl Nvrtc {
         format!("{} {} {exact:?} {fast:?}", self.version(), self.place)
     }
 
+    /// Returns the newest architecture whose instructions it writes for a GPU of this one.
+    pub fn written_for(&self, architecture: u32) -> Option<u32> {
+        self.architectures.iter().rfind(|known| **known <= architecture).copied()
+    }
+
     /// Compiles CUDA C to a binary for an architecture; to PTX, which drivers compile further, for an architecture
     /// that is newer than this compiler.
     pub fn compile(
@@ -185,16 +190,11 @@ impl Nvrtc {
             kernel: kernel.into(),
             log,
         };
-        let known = self.architectures.contains(&architecture);
-        let target = if known {
-            format!("sm_{architecture}")
-        } else {
-            let older = self.architectures.iter().rfind(|known| **known < architecture);
-            let newest = older.ok_or_else(|| {
-                fail(format!("it cannot compile for sm_{architecture}, only for {:?}", self.architectures))
-            })?;
-            format!("compute_{newest}")
-        };
+        let written_for = self.written_for(architecture).ok_or_else(|| {
+            fail(format!("it cannot compile for sm_{architecture}, only for {:?}", self.architectures))
+        })?;
+        let known = written_for == architecture;
+        let target = format!("{}_{written_for}", if known { "sm" } else { "compute" });
         let text = CString::new(source).map_err(|e| fail(e.to_string()))?;
         // The name is for messages alone.
         let short: String = kernel.chars().take(80).collect();
@@ -417,6 +417,8 @@ mod tests {
         let Some(nvrtc) = open() else { return Ok(()) };
         let text = nvrtc.compile("axpy", AXPY, 999, false, Effort::Full)?;
         assert!(String::from_utf8_lossy(&text).contains(".entry axpy"));
+        assert_eq!((nvrtc.written_for(90), nvrtc.written_for(1)), (Some(90), None));
+        assert!(nvrtc.written_for(999) >= Some(90));
         assert!(matches!(nvrtc.compile("axpy", AXPY, 1, false, Effort::Full), Err(Error::Compiler { .. })));
         Ok(())
     }
