@@ -8,6 +8,7 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::ops::{Deref, Range};
+use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
 /// Storage of an array's elements. Devices have their own kinds.
@@ -177,8 +178,11 @@ impl<D: Shape, T: Elt> Array<D, T> {
     /// assert!(Matrix::from_vec([2, 2], vec![1, 2, 3]).is_err());
     /// # Ok::<(), pumice::Error>(())
     /// ```
+    #[track_caller]
     pub fn from_vec(extents: D::Extents, values: Vec<T>) -> Result<Self, Error> {
-        check_count(extents.as_ref(), values.len())?;
+        let caller = Location::caller();
+        check_count(extents.as_ref(), values.len())
+            .map_err(|what| Error::misfit("from_vec", caller, what))?;
         Ok(Self::from_held(extents.as_ref().to_vec(), values))
     }
 
@@ -191,14 +195,16 @@ impl<D: Shape, T: Elt> Array<D, T> {
     /// assert_eq!(table.to_vec()?, [0, 1, 2, 10, 11, 12]);
     /// # Ok::<(), pumice::Error>(())
     /// ```
+    #[track_caller]
     pub fn from_fn(extents: D::Extents, mut f: impl FnMut(D::Extents) -> T) -> Result<Self, Error> {
         let sides = extents.as_ref();
         let count = sides.iter().try_fold(1usize, |product, extent| product.checked_mul(*extent));
-        let count = count
-            .ok_or_else(|| Error::Shape(format!("an array of extents {sides:?} is too large").into()))?;
+        let caller = Location::caller();
+        let too_large =
+            || Error::misfit("from_fn", caller, format!("an array of extents {sides:?} is too large"));
+        let count = count.ok_or_else(too_large)?;
         let mut values = Vec::new();
-        let no_room =
-            |_| Error::Shape(format!("there is no memory for an array of extents {sides:?}").into());
+        let no_room = |_| Error::HostMemory { bytes: count.saturating_mul(size_of::<T>()) };
         values.try_reserve_exact(count).map_err(no_room)?;
         let mut index = vec![0; D::RANK];
         for _ in 0..count {
@@ -224,8 +230,11 @@ impl<D: Shape, T: Elt> Array<D, T> {
     /// assert_eq!(m.to_vec()?, rows);
     /// # Ok::<(), pumice::Error>(())
     /// ```
+    #[track_caller]
     pub fn from_slice(extents: D::Extents, values: &[T]) -> Result<Self, Error> {
-        check_count(extents.as_ref(), values.len())?;
+        let caller = Location::caller();
+        check_count(extents.as_ref(), values.len())
+            .map_err(|what| Error::misfit("from_slice", caller, what))?;
         Ok(Self::from_parts(extents.as_ref().to_vec(), values))
     }
 
@@ -359,13 +368,11 @@ impl<D: Shape, T: Elt> Array<D, T> {
     }
 }
 
-/// An error unless an array of these extents has as many elements.
-fn check_count(extents: &[usize], count: usize) -> Result<(), Error> {
+/// A message unless an array of these extents has as many elements.
+pub(crate) fn check_count(extents: &[usize], count: usize) -> Result<(), String> {
     match extents.iter().try_fold(1usize, |product, extent| product.checked_mul(*extent)) {
         Some(wanted) if wanted == count => Ok(()),
-        _ => {
-            Err(Error::Shape(format!("an array of extents {extents:?} cannot hold {count} elements").into()))
-        }
+        _ => Err(format!("an array of extents {extents:?} cannot hold {count} elements")),
     }
 }
 
@@ -382,8 +389,11 @@ impl<T: Elt> Array<Dim0, T> {
     /// assert_eq!(pumice::run(use_(&[1.5, 2.5]).sum())?.to_value()?, 4.0);
     /// # Ok::<(), pumice::Error>(())
     /// ```
+    #[track_caller]
     pub fn to_value(&self) -> Result<T, Error> {
-        self.to_vec()?.first().copied().ok_or_else(|| Error::Shape("a scalar without a value".into()))
+        let caller = Location::caller();
+        let none = || Error::misfit("to_value", caller, "a scalar has no value");
+        self.to_vec()?.first().copied().ok_or_else(none)
     }
 }
 

@@ -3,6 +3,7 @@
 use pumice_scalar::{Place, PlacedMessage};
 use std::error::Error as StdError;
 use std::fmt;
+use std::panic::Location;
 use std::sync::Arc;
 
 /// An error of the array language.
@@ -70,6 +71,12 @@ impl StdError for Error {
 }
 
 impl Error {
+    /// The error of an array of the host whose extents, elements or type do not fit what an operation on it, called at this place, asks
+    /// for. Places are looked up, so callers pass on where they were called from, and the place is made only if there is an error.
+    pub(crate) fn misfit(operation: &str, caller: &Location<'_>, what: impl fmt::Display) -> Error {
+        Error::Shape(PlacedMessage::at(what, Place::at(operation, caller)))
+    }
+
     /// The codes of all errors; `docs/errors.md` says more of them.
     pub const CODES: [&str; 6] = ["P0602", "P0603", "P0501", "P0302", "P0604", "P0404"];
 
@@ -93,8 +100,8 @@ impl Error {
         }
     }
 
-    /// Returns the place of the operation in the user's source, if the error is about one. An error about an array of the host has
-    /// no place; that of a device's error is known to `pumice::Error`, which this becomes by `?`.
+    /// Returns the place of the operation in the user's source, if the error is about one. The place of a device's error is known to
+    /// `pumice::Error`, which this becomes by `?`.
     ///
     /// ```
     /// use pumice::prelude::*;

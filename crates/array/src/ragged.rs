@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::operations::Gives;
 use pumice_scalar::{Elt, Exp, FailureKind, Place, Site};
 use std::ops::Index;
+use std::panic::Location;
 
 /// Rows of different lengths, as a value of the host.
 ///
@@ -37,15 +38,20 @@ impl<T> Ragged<T> {
     /// assert!(Ragged::new(vec![1, 2], vec![0, 3]).is_err());
     /// # Ok::<(), pumice::Error>(())
     /// ```
+    #[track_caller]
     pub fn new(values: Vec<T>, offsets: Vec<usize>) -> Result<Ragged<T>, Error> {
         let fits =
             offsets.first() == Some(&0) && offsets.is_sorted() && offsets.last() == Some(&values.len());
         match fits {
             true => Ok(Ragged { values, offsets }),
-            false => Err(Error::Shape(format!(
-                "offsets of rows begin with 0, do not fall, and end with the number of elements, which is {}",
-                values.len()
-            ).into())),
+            false => Err(Error::misfit(
+                "Ragged::new",
+                Location::caller(),
+                format!(
+                    "offsets of rows begin with 0, do not fall, and end with the number of elements, which is {}",
+                    values.len()
+                ),
+            )),
         }
     }
 
@@ -62,6 +68,7 @@ impl<T> Ragged<T> {
     /// assert!(Ragged::from_parts(vec![0, 2, 1], vec![1, 2]).is_err());
     /// # Ok::<(), pumice::Error>(())
     /// ```
+    #[track_caller]
     pub fn from_parts(offsets: Vec<i64>, mut values: Vec<T>) -> Result<Ragged<T>, Error> {
         let count = values.len();
         let ends = offsets.iter().map(|offset| usize::try_from(*offset).ok()).collect::<Option<Vec<usize>>>();
@@ -71,9 +78,13 @@ impl<T> Ragged<T> {
                 values.drain(..*first);
                 Ok(Ragged { values, offsets: ends.iter().map(|end| end - first).collect() })
             }
-            _ => Err(Error::Shape(format!(
-                "offsets of rows are at least one, do not fall, and are between 0 and the number of elements, which is {count}"
-            ).into())),
+            _ => Err(Error::misfit(
+                "Ragged::from_parts",
+                Location::caller(),
+                format!(
+                    "offsets of rows are at least one, do not fall, and are between 0 and the number of elements, which is {count}"
+                ),
+            )),
         }
     }
 

@@ -113,7 +113,10 @@ fn only_what_is_looked_at_is_fetched() -> pumice::Result<()> {
 fn what_does_not_fit_is_said() -> pumice::Result<()> {
     let (_, compiler) = sim();
     let m = Matrix::from([[1, 2], [3, 4]]);
-    assert_eq!(message(m.get([0, 2])), "there is no element [0, 2] in an array of extents [2, 2]");
+    let outside = message(m.get([0, 2]));
+    let said =
+        "there is no element [0, 2] in an array of extents [2, 2] in get at crates/array/tests/host.rs:";
+    assert!(outside.starts_with(said), "{outside}");
     assert!(message(m.slice(1..3)).contains("no part 1..3"));
     #[allow(clippy::reversed_empty_ranges)]
     let backwards = message(m.slice(2..1));
@@ -317,7 +320,8 @@ fn ndarray_goes_in_and_out_in_any_order() -> pumice::Result<()> {
     assert_eq!(sums.run((&matrix.slice(ndarray::s![.., ..;2]),))?, [4, 10]);
     assert_eq!(sums.run((matrix,))?.to_ndarray()?, ndarray::arr1(&[6, 15]));
     let error = message(Vector::from_ndarray(&ndarray::arr2(&[[1]]).into_dyn()));
-    assert_eq!(error, "an `ndarray` array of 2 dimensions is no array of 1 dimensions");
+    let said = "an `ndarray` array of 2 dimensions is no array of 1 dimensions in from_ndarray at ";
+    assert!(error.starts_with(said), "{error}");
     Ok(())
 }
 

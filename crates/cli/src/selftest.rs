@@ -61,7 +61,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let fuse = !arguments.unfused;
     let compiler = arguments.device.compiler()?.fuse(fuse);
-    if !arguments.large {
+    // The simulator compiles nothing.
+    if !arguments.large && compiler.device().name().kind() != "sim" {
         prepare(&chosen, compiler.device(), &PlanOptions { fuse, ..PlanOptions::default() });
     }
     let failed = each(&chosen, |case| case.run(&compiler))?;

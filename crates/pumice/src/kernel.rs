@@ -25,7 +25,7 @@ use pumice_program::simulate::Report;
 use pumice_program::{Program, Verified};
 use pumice_runtime::devices::Sim;
 use pumice_runtime::{Callable, Engine, Error, Result};
-use pumice_scalar::{Elt, Place};
+use pumice_scalar::{Elt, Place, PlacedMessage};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -81,11 +81,13 @@ impl Compiler {
         threads: u32,
         f: F,
     ) -> Result<Kernel<P, <F::Result as KernelResult>::Elt>> {
-        let definition = pumice_kernel::define(name, threads, f)
-            .map_err(|error| Error::Invalid(format!("kernel `{name}` cannot be built: {error}").into()))?;
+        let place = Place::caller(name);
+        let definition = pumice_kernel::define(name, threads, f).map_err(|error| {
+            Error::Invalid(PlacedMessage::naming(place, format!("kernel {place} cannot be built: {error}")))
+        })?;
         let engine = Engine::of(self.device().clone());
         let callable = Callable::new(engine, definition, self.passes(), self.emit_options())?;
-        let callable = callable.with_deadline(self.limit()).at(Place::caller(name));
+        let callable = callable.with_deadline(self.limit()).at(place);
         Ok(Kernel { callable, of: PhantomData })
     }
 

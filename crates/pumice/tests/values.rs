@@ -42,12 +42,16 @@ fn errors_tell_their_operation_place_and_what_to_do() -> pumice::Result<()> {
     let outside = looked(compiler.run(use_([9]).map(|i| [constant(1), constant(2)].at(i)))?);
     let reshaped = compiler.run(use_([1, 2, 3]).reshape((2, 2))).expect_err("three elements of four");
     let shape = Matrix::from_vec([2, 2], vec![1, 2, 3]).expect_err("three elements of four");
+    let part = Vector::from([1, 2, 3]).slice(2..5).expect_err("three elements");
+    let rows = Matrix::from_nested(vec![vec![1], vec![]]).expect_err("rows of different lengths");
     let file = Vector::<i32>::read_npy("no/such/file.npy").expect_err("no file");
     let device = ArrayError::Device(Arc::new(Error::Cancelled));
     let of_arrays = [
         (divided, "P0501", Some("division"), line + 1),
         (outside, "P0501", Some("at"), line + 2),
-        (shape, "P0602", None, 0),
+        (shape, "P0602", Some("from_vec"), line + 4),
+        (part, "P0602", Some("slice"), line + 5),
+        (rows, "P0602", Some("from_nested"), line + 6),
         (file, "P0604", None, 0),
         (ArrayError::HostMemory { bytes: 7 }, "P0302", None, 0),
         (device, "P0404", None, 0),

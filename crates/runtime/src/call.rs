@@ -16,7 +16,7 @@ use pumice_array::{Array, ArrayData, Shape};
 use pumice_emit::EmitOptions;
 use pumice_kernel::{Binding, Definition, KernelArgument, Launcher, ParameterKind, Passes};
 use pumice_program::{Access, FAILURE_BYTES};
-use pumice_scalar::{Constant, Elt, Place, ScalarType, Site};
+use pumice_scalar::{Constant, Elt, Place, PlacedMessage, ScalarType, Site};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -123,6 +123,14 @@ impl Callable {
         self
     }
 
+    /// A message about the kernel, with the place where it was made.
+    fn placed(&self, what: String) -> PlacedMessage {
+        match self.place {
+            Some(place) => PlacedMessage::at(what, place),
+            None => what.into(),
+        }
+    }
+
     /// The definition.
     pub fn definition(&self) -> &Definition {
         &self.definition
@@ -154,7 +162,7 @@ impl Callable {
     pub fn specialised(&self, given: &[Given<'_>]) -> Result<Arc<pumice_program::Verified>> {
         let profile = self.engine.device().profile();
         let special = self.definition.specialise(&self.actual(given)?, profile, self.passes);
-        Ok(special.map_err(|error| Error::Invalid(error.to_string().into()))?.program)
+        Ok(special.map_err(|error| Error::Invalid(self.placed(error.to_string())))?.program)
     }
 
     /// Returns the arguments as far as kernels are specialised for them; refuses those that do not fit.
@@ -163,9 +171,8 @@ impl Callable {
         if kinds.len() != given.len() {
             let name = self.definition.name();
             let (wanted, found) = (kinds.len(), given.len());
-            return Err(Error::Invalid(
-                format!("kernel `{name}` takes {wanted} arguments, {found} were given").into(),
-            ));
+            let what = format!("kernel `{name}` takes {wanted} arguments, {found} were given");
+            return Err(Error::Invalid(self.placed(what)));
         }
         let one = |(number, (given, kind)): (usize, (&Given<'_>, &ParameterKind))| {
             let array = |data: &Arc<dyn ArrayData>, types: &[ScalarType]| {
@@ -187,9 +194,8 @@ impl Callable {
             };
             actual.ok_or_else(|| {
                 let name = self.definition.name();
-                Error::Invalid(
-                    format!("argument {number} of kernel `{name}` does not fit its parameter").into(),
-                )
+                let what = format!("argument {number} of kernel `{name}` does not fit its parameter");
+                Error::Invalid(self.placed(what))
             })
         };
         given.iter().zip(kinds).enumerate().map(one).collect()
@@ -203,13 +209,12 @@ impl Callable {
         }
         let device = self.engine.device();
         let special = self.definition.specialise(&actual, device.profile(), self.passes);
-        let special = special.map_err(|error| Error::Invalid(error.to_string().into()))?;
+        let special = special.map_err(|error| Error::Invalid(self.placed(error.to_string())))?;
         let most = pumice_program::MAX_BLOCKS as u64;
         if special.blocks > most {
             let (name, blocks) = (&special.program.name, special.blocks);
-            return Err(Error::Invalid(
-                format!("kernel `{name}` needs {blocks} blocks, and the limit is {most}").into(),
-            ));
+            let what = format!("kernel `{name}` needs {blocks} blocks, and the limit is {most}");
+            return Err(Error::Invalid(self.placed(what)));
         }
         let program = &special.program;
         let kernel = self.engine.kernel(program, &self.options, self.limit.is_some())?;
@@ -338,7 +343,11 @@ impl Call<'_> {
         // (`resident` and `own` see to that), the result's as many as the definition says for these very arguments. What
         // is written is the result's own memory, the record, and arrays that `own` makes exclusive to this launch.
         let launch = || unsafe { device.launch(&self.ready.kernel, self.ready.blocks, &arguments) };
-        profile::queued(&**device, launch, || self.facts(&arguments))
+        let launched = profile::queued(&**device, launch, || self.facts(&arguments));
+        launched.map_err(|error| match error {
+            Error::Fault(message) => Error::Fault(self.callable.placed(message.to_string())),
+            other => other,
+        })
     }
 
     /// Returns the facts about the launch for a profile. The size of memory may be a little more than its elements take.

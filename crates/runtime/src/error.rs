@@ -181,7 +181,7 @@ pub enum Error {
 
     /// The simulator found that a kernel does what no kernel may do: a race, or a read of memory that was never written.
     #[error("the simulator stopped: {0}")]
-    Fault(String),
+    Fault(PlacedMessage),
 
     /// The program or its arguments are invalid.
     #[error("{0}")]
@@ -248,8 +248,8 @@ codes! {
 }
 
 impl Error {
-    /// Returns where the user wrote the operation that it is about: that of a failure, one that makes no sense, or a loop that was stopped. Errors of devices,
-    /// kernels and files are about none; their fields have what they are about.
+    /// Returns where the user wrote the operation or kernel that it is about: that of a failure, one that makes no sense, or a loop that was
+    /// stopped. Errors of devices, compilers and files are about none; their fields have what they are about.
     ///
     /// ```
     /// use pumice::prelude::*;
@@ -260,9 +260,10 @@ impl Error {
     /// ```
     pub fn place(&self) -> Option<Place> {
         match self {
-            Error::Failure(message) | Error::Invalid(message) | Error::Deadline { place: message, .. } => {
-                message.place()
-            }
+            Error::Failure(message)
+            | Error::Invalid(message)
+            | Error::Fault(message)
+            | Error::Deadline { place: message, .. } => message.place(),
             _ => None,
         }
     }

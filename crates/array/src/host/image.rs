@@ -7,6 +7,7 @@ use crate::shape::Dim2;
 use ::image::{ImageBuffer, Luma, LumaA, Pixel, Primitive as Channel, Rgb, Rgba};
 use pumice_scalar::Elt;
 use std::ops::Deref;
+use std::panic::Location;
 
 /// An element type whose values are pixels of type `P`: `f32` for `Luma<f32>`, `(u8, u8, u8)` or `[u8; 3]` for `Rgb<u8>`.
 #[diagnostic::on_unimplemented(
@@ -90,6 +91,7 @@ impl<T: Elt> Matrix<T> {
 
     /// The picture whose pixels are the elements. Fails as [`Array::as_slice`](crate::Array::as_slice) does, and if it is too large for a
     /// picture.
+    #[track_caller]
     pub fn to_image<P: Pixel>(&self) -> Result<ImageBuffer<P, Vec<P::Subpixel>>, Error>
     where
         T: Colour<P>,
@@ -97,9 +99,11 @@ impl<T: Elt> Matrix<T> {
         let [height, width] = self.extents();
         let channels = self.iter()?.flat_map(|element| element.to_pixel().channels().to_vec()).collect();
         let (Ok(columns), Ok(rows)) = (u32::try_from(width), u32::try_from(height)) else {
-            return Err(Error::Shape(format!("{height} x {width} pixels are too many for a picture").into()));
+            let what = format!("{height} x {width} pixels are too many for a picture");
+            return Err(Error::misfit("to_image", Location::caller(), what));
         };
-        let lost = || Error::Shape(format!("{height} x {width} pixels are no picture").into());
+        let caller = Location::caller();
+        let lost = || Error::misfit("to_image", caller, format!("{height} x {width} pixels are no picture"));
         ImageBuffer::from_raw(columns, rows, channels).ok_or_else(lost)
     }
 }

@@ -8,6 +8,7 @@ use crate::shape::{Dim1, Dim2, Dim3, Dim4, Dim5, Larger, Shape};
 use pumice_scalar::Elt;
 use std::any::Any;
 use std::ops::Index;
+use std::panic::Location;
 
 impl<D: Shape, T: Elt> Array<D, T> {
     /// The elements, row by row. The first look at a result waits for the device and fetches them, and they are kept; it fails as
@@ -50,9 +51,11 @@ impl<D: Shape, T: Elt> Array<D, T> {
     /// use pumice::prelude::*;
     /// let m = Matrix::from([[1, 2], [3, 4]]);
     /// assert_eq!((m.get((1, 0))?, m.get([0, 1])?), (&3, &2));
-    /// assert_eq!(m.get((2, 0)).unwrap_err().to_string(), "there is no element [2, 0] in an array of extents [2, 2]");
+    /// let error = m.get((2, 0)).unwrap_err();
+    /// assert!(error.to_string().starts_with("there is no element [2, 0] in an array of extents [2, 2] in get at "), "{error}");
     /// # Ok::<(), pumice::Error>(())
     /// ```
+    #[track_caller]
     pub fn get(&self, index: impl HostIndex<D>) -> Result<&T, Error> {
         let (index, extents) = (index.into_index(), self.extents());
         let parts = index.as_ref().iter().zip(extents.as_ref());
@@ -60,8 +63,10 @@ impl<D: Shape, T: Elt> Array<D, T> {
             // Smaller than the number of elements.
             parts.fold(0, |number, (part, extent)| number * extent + part)
         });
+        let caller = Location::caller();
         let none = || {
-            Error::Shape(format!("there is no element {index:?} in an array of extents {extents:?}").into())
+            let what = format!("there is no element {index:?} in an array of extents {extents:?}");
+            Error::misfit("get", caller, what)
         };
         number.and_then(|number| self.as_slice().map(|all| all.get(number)).transpose()).ok_or_else(none)?
     }

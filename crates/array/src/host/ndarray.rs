@@ -9,6 +9,7 @@ use ::ndarray::{
 };
 use pumice_scalar::Elt;
 use std::ops::Deref;
+use std::panic::Location;
 
 /// The dimension type of `ndarray` that a shape corresponds to.
 pub trait NdShape: Shape {
@@ -75,15 +76,15 @@ impl<D: NdShape, T: Elt> Array<D, T> {
     /// assert!(Vector::from_ndarray(&dynamic).is_err());
     /// # Ok::<(), pumice::Error>(())
     /// ```
+    #[track_caller]
     pub fn from_ndarray<S: Data<Elem = T>, N: Dimension>(array: &ArrayBase<S, N>) -> Result<Self, Error> {
         match array.ndim() == D::RANK {
             true => Ok(copied(array)),
             false => {
                 let (found, wanted) = (array.ndim(), D::RANK);
-                Err(Error::Shape(
-                    format!("an `ndarray` array of {found} dimensions is no array of {wanted} dimensions")
-                        .into(),
-                ))
+                let what =
+                    format!("an `ndarray` array of {found} dimensions is no array of {wanted} dimensions");
+                Err(Error::misfit("from_ndarray", Location::caller(), what))
             }
         }
     }
@@ -96,10 +97,12 @@ impl<D: NdShape, T: Elt> Array<D, T> {
     /// assert_eq!(m.to_ndarray()?[[1, 0]], 3);
     /// # Ok::<(), pumice::Error>(())
     /// ```
+    #[track_caller]
     pub fn to_ndarray(&self) -> Result<::ndarray::Array<T, D::Dimension>, Error> {
         let dynamic = ::ndarray::ArrayD::from_shape_vec(self.data().extents().to_vec(), self.to_vec()?);
         let fixed = dynamic.and_then(|array| array.into_dimensionality());
-        fixed.map_err(|error| Error::Shape(error.to_string().into()))
+        let caller = Location::caller();
+        fixed.map_err(|error| Error::misfit("to_ndarray", caller, error))
     }
 
     /// The elements as a view of `ndarray`, without a copy: a view of [`Array::as_slice`]. Fails as that does.
@@ -110,10 +113,12 @@ impl<D: NdShape, T: Elt> Array<D, T> {
     /// assert_eq!(m.as_ndarray()?.t()[[1, 0]], 2);
     /// # Ok::<(), pumice::Error>(())
     /// ```
+    #[track_caller]
     pub fn as_ndarray(&self) -> Result<ArrayView<'_, T, D::Dimension>, Error> {
         let dynamic = ArrayViewD::from_shape(self.data().extents(), self.as_slice()?);
         let fixed = dynamic.and_then(|array| array.into_dimensionality());
-        fixed.map_err(|error| Error::Shape(error.to_string().into()))
+        let caller = Location::caller();
+        fixed.map_err(|error| Error::misfit("as_ndarray", caller, error))
     }
 }
 

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::host::view::row_size;
 use crate::shape::{Dim1, Dim2, Dim3, Dim4, Dim5, Shape};
 use pumice_scalar::Elt;
+use std::panic::Location;
 
 /// A shape whose arrays can be vectors in vectors.
 pub trait NestedShape<T>: Shape {
@@ -13,9 +14,9 @@ pub trait NestedShape<T>: Shape {
     type Vecs;
     /// Makes vectors of an array's extents and elements.
     fn nest(extents: &[usize], values: &[T]) -> Self::Vecs;
-    /// Adds the elements, and finds the extents: those that are not known yet, or are none. Fails if vectors of one depth have different
-    /// lengths.
-    fn flatten(vecs: Self::Vecs, extents: &mut [Option<usize>], values: &mut Vec<T>) -> Result<(), Error>;
+    /// Adds the elements, and finds the extents: those that are not known yet, or are none. Fails with a message if vectors of one depth
+    /// have different lengths.
+    fn flatten(vecs: Self::Vecs, extents: &mut [Option<usize>], values: &mut Vec<T>) -> Result<(), String>;
 }
 
 impl<T: Copy> NestedShape<T> for Dim1 {
@@ -23,7 +24,7 @@ impl<T: Copy> NestedShape<T> for Dim1 {
     fn nest(_: &[usize], values: &[T]) -> Vec<T> {
         values.to_vec()
     }
-    fn flatten(vec: Vec<T>, extents: &mut [Option<usize>], values: &mut Vec<T>) -> Result<(), Error> {
+    fn flatten(vec: Vec<T>, extents: &mut [Option<usize>], values: &mut Vec<T>) -> Result<(), String> {
         found(extents, vec.len())?;
         values.extend(vec);
         Ok(())
@@ -39,7 +40,7 @@ macro_rules! nested { ($($shape:ident $inner:ident),*) => { $(
             let part = |number: usize| values.get(number * size..(number + 1) * size).unwrap_or(&[]);
             (0..*count).map(|number| $inner::nest(extents, part(number))).collect()
         }
-        fn flatten(vecs: Self::Vecs, extents: &mut [Option<usize>], values: &mut Vec<T>) -> Result<(), Error> {
+        fn flatten(vecs: Self::Vecs, extents: &mut [Option<usize>], values: &mut Vec<T>) -> Result<(), String> {
             let inner = found(extents, vecs.len())?;
             vecs.into_iter().try_for_each(|vec| $inner::flatten(vec, inner, values))
         }
@@ -48,14 +49,14 @@ macro_rules! nested { ($($shape:ident $inner:ident),*) => { $(
 nested!(Dim2 Dim1, Dim3 Dim2, Dim4 Dim3, Dim5 Dim4);
 
 /// Notes the first extent, or compares it with the one that is known; returns the others.
-fn found(extents: &mut [Option<usize>], count: usize) -> Result<&mut [Option<usize>], Error> {
+fn found(extents: &mut [Option<usize>], count: usize) -> Result<&mut [Option<usize>], String> {
     let Some((extent, inner)) = extents.split_first_mut() else { return Ok(&mut []) };
     match *extent.get_or_insert(count) {
         known if known == count => Ok(inner),
-        known => Err(Error::Shape(format!(
+        known => Err(format!(
             "a row of {count} elements stands behind one of {known}, and rows of an array have one length; \
              `Ragged::from` takes rows of different lengths"
-        ).into())),
+        )),
     }
 }
 
@@ -69,7 +70,16 @@ impl<D: Shape, T: Elt> Array<D, T> {
     /// assert!(Matrix::from_nested(vec![vec![1, 2], vec![3]]).is_err());
     /// # Ok::<(), pumice::Error>(())
     /// ```
+    #[track_caller]
     pub fn from_nested(vecs: D::Vecs) -> Result<Self, Error>
+    where
+        D: NestedShape<T>,
+    {
+        let caller = Location::caller();
+        Self::flattened(vecs).map_err(|what| Error::misfit("from_nested", caller, what))
+    }
+
+    fn flattened(vecs: D::Vecs) -> Result<Self, String>
     where
         D: NestedShape<T>,
     {
@@ -98,7 +108,8 @@ impl<D: Shape, T: Elt> Array<D, T> {
 
 impl<T: Elt> TryFrom<Vec<Vec<T>>> for Matrix<T> {
     type Error = Error;
+    /// Its error has no place: `try_into` does not tell where it was called.
     fn try_from(rows: Vec<Vec<T>>) -> Result<Self, Error> {
-        Self::from_nested(rows)
+        Self::flattened(rows).map_err(|what| Error::Shape(what.into()))
     }
 }

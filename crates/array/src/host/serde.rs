@@ -1,7 +1,7 @@
 //! Arrays through `serde`: an array is its shape and its elements row by row, rows of different lengths are a list of lists. Deserialised data
 //! is checked as arrays of the user's are.
 
-use crate::data::Array;
+use crate::data::{Array, check_count};
 use crate::ragged::Ragged;
 use crate::shape::Shape;
 use ::serde::de::Error as _;
@@ -38,8 +38,9 @@ impl<'de, D: Shape, T: Elt + Deserialize<'de>> Deserialize<'de> for Array<D, T> 
             let (found, wanted) = (shape.len(), D::RANK);
             R::Error::custom(format!("a shape of {found} dimensions, and an array of {wanted} was asked for"))
         };
-        let extents = D::Extents::try_from(&shape[..]).map_err(rank)?;
-        Self::from_vec(extents, elements).map_err(R::Error::custom)
+        D::Extents::try_from(&shape[..]).map_err(rank)?;
+        check_count(&shape, elements.len()).map_err(R::Error::custom)?;
+        Ok(Self::from_held(shape, elements))
     }
 }
 

@@ -321,7 +321,7 @@ impl Device for Sim {
         {
             return deadline::stop(self, record);
         }
-        let report = result.map_err(|fault| Error::Fault(fault.to_string()))?;
+        let report = result.map_err(|fault| Error::Fault(fault.to_string().into()))?;
         if let Some(recorded) = &self.recorded {
             lock(recorded).push(Recorded { program: program.clone(), report, unwritten });
         }
