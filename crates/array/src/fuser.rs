@@ -93,19 +93,19 @@ impl<'a> Fuser<'a> {
         Fuser { program, extents, forms, slots, bounds: RefCell::default(), parameters: RefCell::default() }
     }
 
-    /// A function of integers of which the first ones are indices below these extents.
+    /// A function whose first parameters are indices below these extents; of the others nothing is known.
     pub fn function(
         &self,
         types: &[ScalarType],
         below: Vec<i64>,
         f: impl FnOnce(&[Term]) -> Vec<Term>,
     ) -> Function {
-        *self.parameters.borrow_mut() = below;
-        function(types, |index| {
-            // The graph's nodes have other numbers each time.
-            self.bounds.borrow_mut().clear();
-            f(index)
-        })
+        // Bounds are those of one function: its graph numbers its nodes anew, and its parameters are its own.
+        let outer = (self.parameters.replace(below), self.bounds.take());
+        let function = function(types, f);
+        self.parameters.replace(outer.0);
+        self.bounds.replace(outer.1);
+        function
     }
 
     /// The array whose indices an array's elements are computed from: its own, or of a loose one the array that was
@@ -328,7 +328,7 @@ impl<'a> Fuser<'a> {
 
     /// A function of users with extents by class.
     pub fn with_classes(&self, user: &Function) -> Function {
-        function(user.parameters(), |terms| self.apply(user, terms))
+        self.function(user.parameters(), Vec::new(), |terms| self.apply(user, terms))
     }
 
     /// An extent, by class.

@@ -149,6 +149,54 @@ pub fn elements_in_other_functions(h: &Harness) -> Outcome {
     h.check(scanned, (&xs, &[97]), &sums.collect::<Vec<_>>())
 }
 
+/// One of fewer elements than the table has is beyond the table: what is known of indices is not known of elements.
+fn beyond_the_table<D: Shape>(
+    h: &Harness,
+    program: fn(Acc<Vector<i64>>, Acc<Vector<i64>>) -> Acc<Array<D, i64>>,
+    expected: &[i64],
+) -> Outcome {
+    let program = h.compile(program)?;
+    let table = [5i64, 1, 9, 3, 7];
+    program.check((&[0, 4, 2, 1], &table), expected)?;
+    for (beyond, words) in [(5, "index 5 "), (1 << 40, "index 1099511627776 "), (-1, "index -1 ")] {
+        h.expect_failure(program.run((&[0, beyond, 2, 1], &table)), &[words, "length 5", "at at", file!()])?;
+    }
+    Ok(())
+}
+
+/// Of two indices, the one at which the table has more.
+fn more<'a>(table: &'a Acc<Vector<i64>>) -> impl Fn(Exp<i64>, Exp<i64>) -> Exp<i64> + Copy + use<'a> {
+    move |a, b| table.at(a).ge(table.at(b)).select(a, b)
+}
+
+pub fn indices_that_operators_and_sizes_do_not_find(h: &Harness) -> Outcome {
+    beyond_the_table(
+        h,
+        |xs, table| unit(xs.expand(|x| table.at(x), |x, _| x).sum().the()),
+        &[4 * 7 + 2 * 9 + 1],
+    )?;
+    beyond_the_table(
+        h,
+        |xs, table| xs.expand(|_| 2.into(), |x, _| table.at(x)).filter(|x| x.gt(4)),
+        &[5, 5, 7, 7, 9, 9],
+    )?;
+    beyond_the_table(
+        h,
+        |xs, table| xs.expand_reduce(|x| table.at(x), |x, _| x, 0, |a, b| a + b),
+        &[0, 28, 18, 1],
+    )?;
+    beyond_the_table(
+        h,
+        |xs, table| xs.expand_reduce(|_| 3.into(), |x, _| x, 1, |a, b| more(&table)(a, b)),
+        &[0, 4, 2, 1],
+    )?;
+    beyond_the_table(h, |xs, table| xs.fold(1, more(&table)), &[2])?;
+    beyond_the_table(h, |xs, table| xs.scanl1(more(&table)), &[0, 4, 2, 2])?;
+    beyond_the_table(h, |xs, table| xs.permute(more(&table), fill(1, 1), |_| Exp::from(0i64)), &[2])?;
+    beyond_the_table(h, |xs, table| xs.sort_by(|a, b| table.at(a).lt(table.at(b))), &[1, 0, 4, 2])?;
+    beyond_the_table(h, |xs, table| xs.sort_by_key(|x| table.at(x)), &[1, 0, 4, 2])
+}
+
 pub fn indices_that_are_not_there(h: &Harness) -> Outcome {
     let looked_up =
         h.compile(|keys: Acc<Vector<i64>>, table: Acc<Vector<f32>>| keys.map(|key| table.at(key)))?;

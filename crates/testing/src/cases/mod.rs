@@ -221,6 +221,7 @@ macro_rules! for_each_case {
                 tables_that_nobody_keeps
                 loops_over_rows_of_different_lengths
                 elements_in_other_functions
+                indices_that_operators_and_sizes_do_not_find
                 indices_that_are_not_there
                 operations_inside_functions
                 arrays_one_after_the_other
