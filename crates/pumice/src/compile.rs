@@ -92,7 +92,9 @@ impl Compiler {
 
     /// Sets the execution scope that takes the elements of one source of an expansion. It applies where only fused consumers take the
     /// elements, and the elements themselves are not written. By default it is chosen per source: on a device with warps, a thread takes
-    /// a small source, a warp a larger one, and all blocks a large one. On a device without warps, a division by warps is replaced.
+    /// a small source, a warp a larger one, and all blocks a large one. On a device without warps, a division by warps is replaced, and
+    /// equal shares of all elements are for no more sources than a block has threads. Folds of each source (`expand_reduce`), and elements that are
+    /// written in order, have divisions of their own.
     ///
     /// ```
     /// use pumice::{kernel::skeletons::Division, prelude::*};
@@ -331,6 +333,22 @@ impl Compiler {
     /// ```
     pub fn memory_in_use(&self) -> usize {
         Engine::of(self.device.clone()).memory_in_use()
+    }
+
+    /// Returns the most bytes of [`Compiler::memory_in_use`] at a time since the last call of this function: what a run needs, if it is asked
+    /// before and after.
+    ///
+    /// ```
+    /// use pumice::{Compiler, layers::runtime::devices::Sim, prelude::*};
+    /// let compiler = Compiler::with(std::sync::Arc::new(Sim::open()?));
+    /// let sums = compiler.compile(|xs: Acc<Vector<i32>>| xs.map(|x| x * x).scanl1(|a, b| a + b).reverse().sum())?;
+    /// sums.run(&[1; 10_000])?;
+    /// // The argument, and little more: no array that the program describes is in memory but the scan's.
+    /// assert!((80_000..90_000).contains(&compiler.most_memory_in_use()));
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn most_memory_in_use(&self) -> usize {
+        Engine::of(self.device.clone()).most_memory_in_use()
     }
 
     /// The passes over kernels that these choices ask for.

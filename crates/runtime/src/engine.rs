@@ -134,6 +134,12 @@ impl Engine {
         self.pool.in_use()
     }
 
+    /// Returns the most bytes of [`Engine::memory_in_use`] at a time since the last call of this function.
+    pub fn most_memory_in_use(&self) -> usize {
+        self.forget_copies();
+        self.pool.most_in_use()
+    }
+
     /// Releases device copies of host arrays that are gone. That happens by itself with the next array that is brought here.
     pub fn forget_copies(&self) {
         let (copies, gone) = self.living_copies();

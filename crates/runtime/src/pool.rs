@@ -13,8 +13,9 @@ pub struct Pool {
     device: Arc<dyn Device>,
     free: Mutex<Free>,
     most_bytes: usize,
-    /// Bytes in use.
+    /// Bytes in use, and the most that were since somebody asked.
     in_use: AtomicUsize,
+    most_in_use: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -73,7 +74,8 @@ impl Pool {
     /// An empty pool.
     pub fn new(device: Arc<dyn Device>) -> Arc<Pool> {
         let most_bytes = MOST_FREE_BYTES.min(host_memory::physical() / 4);
-        Arc::new(Pool { device, free: Mutex::default(), most_bytes, in_use: AtomicUsize::new(0) })
+        let (in_use, most_in_use) = Default::default();
+        Arc::new(Pool { device, free: Mutex::default(), most_bytes, in_use, most_in_use })
     }
 
     /// Memory for at least this many bytes, of no particular content. If the device has no room, `release` may give back what is
@@ -94,7 +96,8 @@ impl Pool {
                 other => other,
             }?,
         };
-        self.in_use.fetch_add(memory.bytes(), Ordering::Relaxed);
+        let before = self.in_use.fetch_add(memory.bytes(), Ordering::Relaxed);
+        self.most_in_use.fetch_max(before + memory.bytes(), Ordering::Relaxed);
         Ok(Arc::new(Pooled { memory: Some(memory), pool: Arc::downgrade(self) }))
     }
 
@@ -122,6 +125,11 @@ impl Pool {
     /// Returns the bytes that are in use; those that are free here do not count.
     pub fn in_use(&self) -> usize {
         self.in_use.load(Ordering::Relaxed)
+    }
+
+    /// Returns the most bytes that were in use at a time since the last call.
+    pub fn most_in_use(&self) -> usize {
+        self.most_in_use.swap(self.in_use(), Ordering::Relaxed)
     }
 
     /// An error of an allocation, with what is known of the device's memory.

@@ -40,6 +40,7 @@ impl Lowering<'_> {
         let later = |heard: &Heard| heard.clone().after(plan.blocks.into());
         let heard = listeners.heard.iter().map(later).collect();
         let listeners = Listeners { producer: listeners.producer, heard };
+        self.because("sources that are large for a warp or a worker are cut into chunks, which all blocks take: none if nothing is queued");
         let name = format!("{name}_large");
         let called = KernelName {
             name: &name,

@@ -62,6 +62,7 @@ impl Lowering<'_> {
         let mut steps = Vec::new();
         let queue = plan.queues.then(|| QueueSlots::new(self, sources, &mut steps));
         let name = node.place.operation();
+        self.because(plan.why());
         let called = KernelName { node, name, skeleton: "fold of sources", threads: plan.threads };
         steps.extend(self.kernel(called, &listeners, |parameters| {
             let stretches = parameters.number("stretches", plan.stretches);
@@ -71,6 +72,7 @@ impl Lowering<'_> {
         let Some(queue) = queue else { return Ok(steps) };
         let (partial, allocate) = self.temporary(&reduction.types, FoldSourcesPlan::CHUNKS);
         steps.extend(allocate);
+        self.because("sources that are large for a block are cut into chunks, which all blocks take: none if nothing is queued");
         let name = format!("{}_large", node.place.operation());
         let called = KernelName { name: &name, skeleton: "fold of sources, chunks of large ones", ..called };
         steps.extend(self.kernel(called, &listeners, |parameters| {
@@ -84,6 +86,7 @@ impl Lowering<'_> {
             };
             fold(parameters).push_chunks(plan, blocks, all, queue.emptied(parameters), partial)
         })?);
+        self.because("a source that was cut has a result for each chunk");
         let name = format!("{}_chunks", node.place.operation());
         let called = KernelName { name: &name, skeleton: "fold of sources, results of chunks", ..called };
         steps.extend(self.kernel(called, &listeners, |parameters| {

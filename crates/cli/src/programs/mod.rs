@@ -85,7 +85,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         for row in &mut rows {
             let other =
                 counted.iter().find(|other| (&other.program, &other.size) == (&row.program, &row.size));
-            (row.launches, row.kernel_bytes) = other.map_or((None, None), |o| (o.launches, o.kernel_bytes));
+            if let Some(other) = other {
+                (row.launches, row.kernel_bytes, row.most_bytes) =
+                    (other.launches, other.kernel_bytes, other.most_bytes);
+            }
         }
         if let Some(file) = &arguments.json {
             std::fs::write(file, table::to_json(&rows))

@@ -19,6 +19,8 @@ pub struct Facts {
     pub launches: Option<u64>,
     /// Bytes of the arrays of these kernels, each array once per launch.
     pub kernel_bytes: Option<u64>,
+    /// The most bytes of memory that a run has at a time, its arguments and results included.
+    pub most_bytes: Option<u64>,
     /// The median time of a run.
     pub median_ms: Option<f64>,
 }
@@ -69,12 +71,14 @@ impl Subject {
                 let once = || Ok(program.time(&inputs, 1)?.first().copied().unwrap_or(f64::NAN));
                 Ok(Facts { median_ms: Some(timing.repeat(once).map_err(told)?), ..facts })
             }
-            Subject::Count(device, _) => {
+            Subject::Count(device, compiler) => {
                 let (launches, bytes) = (device.launches(), device.bytes());
+                compiler.most_memory_in_use();
                 drop(program.run_all(&inputs).map_err(told)?);
                 Ok(Facts {
                     launches: Some(device.launches() - launches),
                     kernel_bytes: Some(device.bytes() - bytes),
+                    most_bytes: Some(compiler.most_memory_in_use() as u64),
                     ..facts
                 })
             }

@@ -16,15 +16,16 @@ pub struct Row {
     pub least_bytes: u64,
     pub launches: Option<u64>,
     pub kernel_bytes: Option<u64>,
+    pub most_bytes: Option<u64>,
     pub median_ms: Option<f64>,
 }
 
 impl Row {
     /// Returns a row of these facts.
     pub fn new(program: &str, size: &str, device: &str, facts: Facts) -> Row {
-        let Facts { least_bytes, launches, kernel_bytes, median_ms } = facts;
+        let Facts { least_bytes, launches, kernel_bytes, most_bytes, median_ms } = facts;
         let [program, size, device] = [program, size, device].map(str::to_string);
-        Row { program, size, device, least_bytes, launches, kernel_bytes, median_ms }
+        Row { program, size, device, least_bytes, launches, kernel_bytes, most_bytes, median_ms }
     }
 
     fn from_json(value: &Value) -> Result<Row, String> {
@@ -37,6 +38,7 @@ impl Row {
             least_bytes: value["least_bytes"].as_u64().ok_or_else(|| missing("least_bytes"))?,
             launches: value["launches"].as_u64(),
             kernel_bytes: value["kernel_bytes"].as_u64(),
+            most_bytes: value["most_bytes"].as_u64(),
             median_ms: value["median_ms"].as_f64(),
         })
     }
@@ -49,6 +51,7 @@ impl Row {
             "least_bytes": self.least_bytes,
             "launches": self.launches,
             "kernel_bytes": self.kernel_bytes,
+            "most_bytes": self.most_bytes,
             "median_ms": self.median_ms,
         })
     }
@@ -66,7 +69,7 @@ pub fn from_json(text: &str) -> Result<Vec<Row>, String> {
     value.as_array().ok_or("no JSON array of rows")?.iter().map(Row::from_json).collect()
 }
 
-/// Writes a Markdown table: a line per program and size, in the order in which they first come, and three columns per device.
+/// Writes a Markdown table: a line per program and size, in the order in which they first come, and four columns per device.
 pub fn markdown(rows: &[Row]) -> String {
     let (mut programs, mut devices) = (Vec::new(), Vec::new());
     for row in rows {
@@ -81,9 +84,9 @@ pub fn markdown(rows: &[Row]) -> String {
     let mut text = String::from("| program | size | MB in and out |");
     for device in &devices {
         // Writing to a String cannot fail.
-        let _ = write!(text, " launches on {device} | MB of their arrays | ms on {device} |");
+        let _ = write!(text, " launches on {device} | MB of their arrays | MB at a time | ms on {device} |");
     }
-    let _ = writeln!(text, "\n|---|---|---:|{}", "---:|---:|---:|".repeat(devices.len()));
+    let _ = writeln!(text, "\n|---|---|---:|{}", "---:|---:|---:|---:|".repeat(devices.len()));
     for (program, size, least) in programs {
         let _ = write!(text, "| {program} | {size} | {} |", number(least as f64 / 1e6));
         for device in &devices {
@@ -92,9 +95,11 @@ pub fn markdown(rows: &[Row]) -> String {
             let shown = |value: Option<f64>| value.map_or("–".to_string(), number);
             let launches =
                 row.and_then(|row| row.launches).map_or("–".to_string(), |count| count.to_string());
-            let bytes = row.and_then(|row| row.kernel_bytes).map(|bytes| bytes as f64 / 1e6);
-            let time = row.and_then(|row| row.median_ms);
-            let _ = write!(text, " {launches} | {} | {} |", shown(bytes), shown(time));
+            let megabytes =
+                |bytes: fn(&Row) -> Option<u64>| shown(row.and_then(bytes).map(|bytes| bytes as f64 / 1e6));
+            let (moved, most) = (megabytes(|row| row.kernel_bytes), megabytes(|row| row.most_bytes));
+            let time = shown(row.and_then(|row| row.median_ms));
+            let _ = write!(text, " {launches} | {moved} | {most} | {time} |");
         }
         text.push('\n');
     }
@@ -116,8 +121,9 @@ mod tests {
     use super::*;
 
     fn row(device: &str, launches: Option<u64>, median_ms: Option<f64>) -> Row {
-        let kernel_bytes = launches.map(|count| count * 1_000_000);
-        Row::new("life", "64x64", device, Facts { least_bytes: 8192, launches, kernel_bytes, median_ms })
+        let (kernel_bytes, most_bytes) = (launches.map(|count| count * 1_000_000), launches.map(|_| 16384));
+        let facts = Facts { least_bytes: 8192, launches, kernel_bytes, most_bytes, median_ms };
+        Row::new("life", "64x64", device, facts)
     }
 
     #[test]
@@ -132,10 +138,10 @@ mod tests {
     #[test]
     fn devices_stand_side_by_side_and_what_is_not_known_is_a_dash() {
         let text = markdown(&[row("cpu", Some(7), Some(0.25)), row("cuda", None, Some(200.0))]);
-        let expected = "| program | size | MB in and out | launches on cpu | MB of their arrays | ms on cpu | \
-            launches on cuda | MB of their arrays | ms on cuda |\n\
-            |---|---|---:|---:|---:|---:|---:|---:|---:|\n\
-            | life | 64x64 | 0.0082 | 7 | 7.00 | 0.250 | – | – | 200 |\n";
+        let expected = "| program | size | MB in and out | launches on cpu | MB of their arrays | MB at a time | ms on cpu | \
+            launches on cuda | MB of their arrays | MB at a time | ms on cuda |\n\
+            |---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n\
+            | life | 64x64 | 0.0082 | 7 | 7.00 | 0.0164 | 0.250 | – | – | – | 200 |\n";
         assert_eq!(text, expected);
     }
 }

@@ -94,6 +94,27 @@ impl FoldSourcesPlan {
         FoldSourcesPlan { threads, team: team.min(WARP), blocks, stretches: 1, queues, shuffles, batch }
     }
 
+    /// Describes who takes which source, and why, for people.
+    pub fn why(&self) -> String {
+        let queued = match self.queues {
+            true => format!("all blocks those with {FOR_QUEUE} elements or more"),
+            false => format!("none has {FOR_QUEUE} elements, so none is shared by blocks"),
+        };
+        match (self.threads, self.shuffles) {
+            (1, _) => format!(
+                "a worker goes through a stretch of sources, since it is quickest with neighbours; {queued}"
+            ),
+            (_, false) => format!("a thread takes a source, since the device has no warps; {queued}"),
+            _ => {
+                let (team, others, block) = (self.team, self.least_for_others(), self.least_for_block());
+                let team = if team == 1 { "a thread takes".into() } else { format!("{team} threads take") };
+                format!(
+                    "{team} a source with fewer than {others} elements, a warp one with fewer than {block}, a block a larger one; {queued}"
+                )
+            }
+        }
+    }
+
     /// Elements from which on a source is queued.
     fn least_for_queue(&self) -> i64 {
         if self.queues { FOR_QUEUE } else { i64::MAX }
