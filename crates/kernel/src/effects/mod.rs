@@ -11,7 +11,9 @@ mod scopes;
 
 pub use control::{choose, either, repeat_while, sequential};
 pub(crate) use scopes::{describe, execute_as};
-pub use scopes::{distribute, fence, lanes, own_warp, parallel, sync, sync_warp, warps};
+pub use scopes::{
+    distribute, distribute_before_hooks, fence, lanes, own_warp, parallel, sync, sync_warp, warps,
+};
 
 use crate::builder::{ExecutionScope, bind, during, fresh, materialise, with};
 use pumice_program::{AtomicOp, CollectiveOp, MemoryId, Operand, Space, Stmt, WARP};

@@ -57,6 +57,12 @@ pub(super) fn indices(extent: Term) -> Interval {
 /// The grid: `body` describes what the block with a given index does. Once a kernel. Where the number of blocks depends on
 /// a length that only the device knows, as many are launched as there can be, and those that are too many do nothing.
 pub fn distribute(blocks: Term, body: impl FnOnce(Term)) {
+    distribute_before_hooks(blocks, |block| between_hooks(Exp::from_term(block), || body(block)));
+}
+
+/// As [`distribute`], where `body` itself does the part of its work that hands elements on between the hooks of the listeners. A block may leave
+/// that part out.
+pub fn distribute_before_hooks(blocks: Term, body: impl FnOnce(Term)) {
     let launched = largest(blocks);
     let indices = indices(launched);
     let too_many = launched.id() != blocks.id();
@@ -68,7 +74,7 @@ pub fn distribute(blocks: Term, body: impl FnOnce(Term)) {
             // No statement stands around a block's, so the first of them says where it comes from.
             with(|builder| builder.forget_place());
             let block = bind_within(var, ScalarType::I64, indices);
-            let work = || between_hooks(Exp::from_term(block), || body(block));
+            let work = || body(block);
             match too_many {
                 true => either(block.compare(Op::Lt, wanted), work, || {}),
                 false => work(),

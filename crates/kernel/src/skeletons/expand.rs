@@ -200,6 +200,11 @@ impl Expansion {
         let threads = i64::from(plan.threads);
         Push::trusted(self.sources, move |write| {
             let blocks = named(blocks.max(1), "blocks");
+            if plan.division == Division::Shares {
+                return effects::distribute_before_hooks(blocks.term(), |block| {
+                    several::by_shares(&self, (Exp::from_term(block), blocks), plan.threads, write);
+                });
+            }
             Block::parts(blocks, &|block| match plan.division {
                 Division::Stretch => {
                     // There may be far fewer sources than the bound that the blocks are for: all have equal shares of them.
@@ -216,7 +221,6 @@ impl Expansion {
                     });
                 }
                 Division::Warp | Division::Mixed => self.by_votes(plan, (block, blocks), queue, write),
-                Division::Shares => several::by_shares(&self, (block, blocks), plan.threads, write),
                 _ => {
                     let tiles = parts_for(self.sources, plan.threads as usize);
                     in_rounds(tiles, (block, blocks), |tile| {

@@ -4,6 +4,7 @@
 use super::{Expansion, InOrder, Write};
 use crate::effects;
 use crate::item::{Ix, Scalars};
+use crate::skeletons::between_hooks;
 use crate::skeletons::compact::{adding, number};
 use crate::skeletons::monoid::{Cells, each_thread, now, only_if, scan_lanes};
 use crate::skeletons::scan_tiles::scan_totals;
@@ -43,12 +44,15 @@ pub(super) fn by_prefix_sums(expansion: &Expansion, first: Ix, threads: u32, wri
     effects::sync();
 }
 
-/// Hands on a block's share of all elements. There are no more sources than threads: every block adds up all sizes.
+/// Elements per thread that are worth a block: what listeners do before the first and after the last takes as long as some elements.
+const WORTH: i64 = 4;
+
+/// Hands on a block's share of all elements, if there is one, between the hooks of the listeners. There are no more sources than threads:
+/// every block adds up all sizes.
 pub(super) fn by_shares(expansion: &Expansion, (block, blocks): (Ix, Ix), threads: u32, write: Write<'_>) {
     let ends = ends_by_warps(expansion, threads);
     let total: Ix = named(number(&ends.read(i64::from(threads) - 1)), "total");
-    // Each thread of a block that has any is to have one.
-    let share = named(quotient(total + (blocks - 1), blocks).max(i64::from(threads)), "share");
+    let share = named(quotient(total + (blocks - 1), blocks).max(i64::from(threads) * WORTH), "share");
     let first = named((block * share).min(total), "first");
     let sources = InOrder {
         sources: expansion.sources,
@@ -57,7 +61,10 @@ pub(super) fn by_shares(expansion: &Expansion, (block, blocks): (Ix, Ix), thread
         get: expansion.get.clone(),
         total,
     };
-    sources.by_block(threads, first, named((total - first).min(share), "count"), write);
+    let count = named((total - first).min(share), "count");
+    only_if(count.gt(0), || {
+        between_hooks(block, || sources.by_block(threads, first, count, write));
+    });
 }
 
 /// The size of a source, if there is one.
