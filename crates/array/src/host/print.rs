@@ -45,7 +45,7 @@ impl<D: Shape, T: Elt> fmt::Display for Array<D, T> {
 /// ```
 /// use pumice::prelude::*;
 /// assert_eq!(format!("{:?}", Vector::from([1, 2])), "Array<i32> of 2: [1, 2]");
-/// assert_eq!(format!("{:?}", Matrix::from([[(1, true)], [(2, false)]])), "Array<(i32, bool)> of 2 x 1:\n[[ (1, true)],\n [(2, false)]]");
+/// assert_eq!(format!("{:?}", Matrix::from([[(1, true)], [(2, false)]])), "Array<(i32, bool)> of 2 x 1:\n[[(1, true)],\n [(2, false)]]");
 /// ```
 impl<D: Shape, T: Elt> fmt::Debug for Array<D, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
