@@ -100,7 +100,7 @@ fn only_what_is_looked_at_is_fetched() -> pumice::Result<()> {
     fetched(50, "a row");
     assert_eq!(table.slice(90..)?.slice(..2)?.to_vec()?.len(), 100);
     fetched(100, "two rows");
-    assert!(table.to_string().starts_with("[[     (0, true),     (1, false),"), "{table}");
+    assert!(table.to_string().starts_with("[[(0, true), (1, false),"), "{table}");
     fetched(36, "corners");
     assert_eq!(table[(99, 49)], (99_049, false));
     fetched(5000, "the whole");
@@ -328,7 +328,7 @@ fn ndarray_goes_in_and_out_in_any_order() -> pumice::Result<()> {
 #[test]
 fn dates_and_times_of_arrow_are_their_numbers() -> pumice::Result<()> {
     use arrow_array::{
-        Array as _, Date32Array, Date64Array, DurationSecondArray, Float32Array, Time32SecondArray,
+        Date32Array, Date64Array, DurationSecondArray, Float32Array, Time32SecondArray,
         Time64MicrosecondArray, TimestampMillisecondArray,
     };
     let days = Date32Array::from(vec![10, 20, 30]);
