@@ -100,7 +100,7 @@ fn only_what_is_looked_at_is_fetched() -> pumice::Result<()> {
     fetched(50, "a row");
     assert_eq!(table.slice(90..)?.slice(..2)?.to_vec()?.len(), 100);
     fetched(100, "two rows");
-    assert!(table.to_string().starts_with("[[     (0, true),     (1, false),"), "{table}");
+    assert!(table.to_string().starts_with("[[(0, true), (1, false),"), "{table}");
     fetched(36, "corners");
     assert_eq!(table[(99, 49)], (99_049, false));
     fetched(5000, "the whole");
@@ -322,6 +322,35 @@ fn ndarray_goes_in_and_out_in_any_order() -> pumice::Result<()> {
     let error = message(Vector::from_ndarray(&ndarray::arr2(&[[1]]).into_dyn()));
     let said = "an `ndarray` array of 2 dimensions is no array of 1 dimensions in from_ndarray at ";
     assert!(error.starts_with(said), "{error}");
+    Ok(())
+}
+
+#[test]
+fn dates_and_times_of_arrow_are_their_numbers() -> pumice::Result<()> {
+    use arrow_array::{
+        Date32Array, Date64Array, DurationSecondArray, Float32Array, Time32SecondArray,
+        Time64MicrosecondArray, TimestampMillisecondArray,
+    };
+    let days = Date32Array::from(vec![10, 20, 30]);
+    let vector = Vector::<i32>::from_arrow(&days.slice(1, 2))?;
+    assert_eq!(vector, [20, 30]);
+    assert_eq!(vector.as_slice()?.as_ptr(), days.values()[1..].as_ptr(), "not copied");
+    let times = TimestampMillisecondArray::from(vec![Some(5), None]).with_timezone("UTC");
+    assert_eq!(Vector::<Option<i64>>::from_arrow(&times)?, [Some(5), None]);
+    assert!(message(Vector::<i64>::from_arrow(&times)).contains("read it as `Option<i64>`"));
+    assert_eq!(Vector::<i32>::from_arrow(&Time32SecondArray::from(vec![7]))?, [7]);
+    for column in [
+        &Date64Array::from(vec![7]) as &dyn arrow_array::Array,
+        &Time64MicrosecondArray::from(vec![7]),
+        &DurationSecondArray::from(vec![7]),
+    ] {
+        assert_eq!(Vector::<i64>::from_arrow(column)?, [7]);
+    }
+    assert!(message(Vector::<i64>::from_arrow(&days)).contains("is of type Date32, and Int64 was asked for"));
+    assert!(
+        Vector::<i32>::from_arrow(&Float32Array::from(vec![1.0])).is_err(),
+        "of the same size, and no number of days"
+    );
     Ok(())
 }
 

@@ -76,6 +76,12 @@ pub trait Elt: Copy + Debug + PartialEq + Send + Sync + IntoExp<Self> + 'static 
         types
     }
 
+    /// Returns how values are printed in an array.
+    #[doc(hidden)]
+    fn printed_as() -> PrintedAs {
+        PrintedAs::Debug
+    }
+
     /// Adds the columns of one component of all values, of which this is the type.
     #[doc(hidden)]
     fn add_component<S>(values: &[S], component: impl Fn(&S) -> Self, columns: &mut Vec<Cow<'_, [u8]>>) {
@@ -92,6 +98,20 @@ pub trait Elt: Copy + Debug + PartialEq + Send + Sync + IntoExp<Self> + 'static 
         let mut parts = Self::from_columns(columns, count)?.into_iter();
         collect(count, || parts.next().map(&make))
     }
+}
+
+/// How values of an element type are printed in an array.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrintedAs {
+    /// As `Debug` prints them, one beside the other.
+    Debug,
+    /// As `Debug` prints them, below each other.
+    Scalar,
+    /// As a float, with the decimal points below each other.
+    Float,
+    /// As the sum of two floats, the real and the imaginary part.
+    Complex,
 }
 
 /// An expression of an element type.
@@ -226,6 +246,9 @@ impl<T: Primitive> Elt for T {
     }
     fn add_constants(self, constants: &mut Vec<Constant>) {
         constants.push(self.into());
+    }
+    fn printed_as() -> PrintedAs {
+        if T::TYPE.is_float() { PrintedAs::Float } else { PrintedAs::Scalar }
     }
     fn add_columns<'a>(values: &'a [T], columns: &mut Vec<Cow<'a, [u8]>>) {
         columns.push(Cow::Borrowed(T::as_bytes(values)));

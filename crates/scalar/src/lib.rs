@@ -40,7 +40,7 @@ pub use arena::{
 pub use composed::ComplexExp;
 pub use composed::{ElementArray, ResultExp, equal, err, ok};
 pub use control::{RangeEnd, cond, for_, let_, repeat_, while_};
-pub use elt::{Elt, Lift, Primitive};
+pub use elt::{Elt, Lift, Primitive, PrintedAs};
 pub use evaluate::{CheckFailure, Environment, Evaluator};
 pub use exp::{Exp, IntoExp, constant};
 pub use float::FloatOrder;

@@ -137,7 +137,15 @@ impl Explanation {
         Explanation { device: None, parts: foreseen.into_iter().map(explained).collect() }
     }
 
-    /// Whether its text has this in it.
+    /// Returns whether its text has this in it: in a test, that a program is as it was meant.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let program = pumice::Compiler::on("sim")?.compile(|xs: Acc<Vector<f32>>| xs.map(|x| x * x).sum())?;
+    /// let explained = program.explain(&vec![1.0; 1000])?;
+    /// assert!(explained.contains("sum") && !explained.contains("sort"));
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn contains(&self, text: &str) -> bool {
         self.to_string().contains(text)
     }

@@ -19,6 +19,17 @@ use std::panic::Location;
 use std::sync::Arc;
 
 /// An element type that columns of Arrow have: a number, a truth value, or an `Option` of one where there may be nulls.
+///
+/// ```
+/// use arrow_array::{Array as _, Int32Array};
+/// use pumice::{Vector, arrow::ArrowElt};
+/// /// The elements of a column there and back.
+/// fn again<T: ArrowElt>(column: &dyn arrow_array::Array) -> pumice::Result<usize> {
+///     Ok(Vector::<T>::from_arrow(column)?.to_arrow()?.null_count())
+/// }
+/// assert_eq!(again::<Option<i32>>(&Int32Array::from(vec![Some(1), None]))?, 1);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "no column of Arrow has elements of type `{Self}`",
     note = "columns are of numbers, of truth values, and with nulls of `Option` of these"
@@ -35,6 +46,12 @@ pub trait ArrowElt: Elt {
 }
 
 /// A number that Arrow has.
+///
+/// ```
+/// use arrow_array::types::{ArrowPrimitiveType, Float32Type};
+/// use pumice::arrow::ArrowNumber;
+/// assert_eq!(<f32 as ArrowNumber>::Arrow::DATA_TYPE, Float32Type::DATA_TYPE);
+/// ```
 pub trait ArrowNumber: Primitive + ArrowNativeType {
     /// Arrow's type.
     type Arrow: ArrowPrimitiveType<Native = Self>;
@@ -54,14 +71,30 @@ fn is_column<C: 'static>(column: &dyn ArrowArray) -> Option<&C> {
     column.as_any().downcast_ref()
 }
 
+/// Returns a column of numbers, also of dates, times and durations, which are numbers of days, seconds and so on.
+fn numbers<T: ArrowNumber>(column: &dyn ArrowArray) -> Option<PrimitiveArray<T::Arrow>> {
+    let number = match column.data_type() {
+        DataType::Date32 | DataType::Time32(_) => DataType::Int32,
+        DataType::Date64 | DataType::Time64(_) | DataType::Timestamp(..) | DataType::Duration(_) => {
+            DataType::Int64
+        }
+        _ => return is_column(column).cloned(),
+    };
+    if number != T::Arrow::DATA_TYPE {
+        return None;
+    }
+    let data = column.to_data().into_builder().data_type(number).build().ok()?;
+    Some(data.into())
+}
+
 impl<T: ArrowNumber> ArrowElt for T {
     const IS_NULLABLE: bool = false;
     fn data_type() -> DataType {
         T::Arrow::DATA_TYPE
     }
     fn read(column: &dyn ArrowArray) -> Option<Vector<T>> {
-        let values: &ScalarBuffer<T> = is_column::<PrimitiveArray<T::Arrow>>(column)?.values();
-        Some(Vector::from_held(vec![values.len()], values.clone()))
+        let values: ScalarBuffer<T> = numbers::<T>(column)?.values().clone();
+        Some(Vector::from_held(vec![values.len()], values))
     }
     fn write(elements: Vec<T>) -> ArrayRef {
         Arc::new(PrimitiveArray::<T::Arrow>::new(elements.into(), None))
@@ -74,7 +107,7 @@ impl<T: ArrowNumber> ArrowElt for Option<T> {
         T::Arrow::DATA_TYPE
     }
     fn read(column: &dyn ArrowArray) -> Option<Vector<Option<T>>> {
-        Some(is_column::<PrimitiveArray<T::Arrow>>(column)?.iter().collect())
+        Some(numbers::<T>(column)?.iter().collect())
     }
     fn write(elements: Vec<Option<T>>) -> ArrayRef {
         Arc::new(elements.into_iter().collect::<PrimitiveArray<T::Arrow>>())
@@ -108,8 +141,8 @@ impl ArrowElt for Option<bool> {
 }
 
 impl<T: ArrowElt> Vector<T> {
-    /// Makes a vector of a column of Arrow. Numbers are not copied. Fails if the column is of another type, or has nulls and elements are no
-    /// `Option`.
+    /// Makes a vector of a column of Arrow. Numbers are not copied; dates, times, timestamps and durations are read as the `i32` or `i64` that
+    /// they are. Fails if the column is of another type, or has nulls and elements are no `Option`.
     ///
     /// ```
     /// use arrow_array::{Float64Array, Int32Array};
@@ -200,6 +233,15 @@ impl<T: ArrowElt> Ragged<T> {
     }
 
     /// The list column of Arrow (`LargeList`) with these rows. Fails if Arrow refuses it.
+    ///
+    /// ```
+    /// use arrow_array::{Array as _, cast::AsArray, types::Int64Type};
+    /// use pumice::prelude::*;
+    /// let lists = Ragged::from(vec![vec![1i64, 2], vec![], vec![3]]).to_arrow()?;
+    /// assert_eq!((lists.len(), lists.value_length(1)), (3, 0));
+    /// assert_eq!(lists.value(0).as_primitive::<Int64Type>().values()[..], [1, 2]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     #[track_caller]
     pub fn to_arrow(&self) -> Result<LargeListArray, Error> {
         let caller = Location::caller();

@@ -3,7 +3,7 @@
 use crate::create::IntoArray;
 use crate::data::{Array, Matrix, Vector};
 use crate::error::Error;
-use crate::shape::{Dim2, Dim3, Shape};
+use crate::shape::{Dim2, Dim3, Dim4, Dim5, Shape};
 use pumice_scalar::Elt;
 
 impl<T: Elt> From<Vec<T>> for Vector<T> {
@@ -69,18 +69,6 @@ impl<T: Elt, const M: usize, const N: usize> From<[[T; M]; N]> for Matrix<T> {
     }
 }
 
-impl<T: Elt, const L: usize, const M: usize, const N: usize> From<&[[[T; L]; M]; N]> for Array<Dim3, T> {
-    fn from(planes: &[[[T; L]; M]; N]) -> Self {
-        Self::from_parts(vec![N, M, L], planes.as_flattened().as_flattened())
-    }
-}
-
-impl<T: Elt, const L: usize, const M: usize, const N: usize> From<[[[T; L]; M]; N]> for Array<Dim3, T> {
-    fn from(planes: [[[T; L]; M]; N]) -> Self {
-        Self::from(&planes)
-    }
-}
-
 macro_rules! arguments {
     ($([$($size:ident)*] $from:ty => $shape:ident;)*) => { $(
         impl<T: Elt, $(const $size: usize),*> IntoArray<$shape, T> for $from {
@@ -93,8 +81,31 @@ macro_rules! arguments {
 arguments! {
     [M N] &[[T; M]; N] => Dim2;
     [M N] [[T; M]; N] => Dim2;
-    [L M N] &[[[T; L]; M]; N] => Dim3;
-    [L M N] [[[T; L]; M]; N] => Dim3;
+}
+
+/// Conversions of arrays in arrays of more than two dimensions, with the calls that make a slice of the elements.
+macro_rules! nested_arrays {
+    ($($shape:ident [$($size:ident)*] $nested:ty, $($flat:ident)*;)*) => { $(
+        impl<T: Elt, $(const $size: usize),*> From<&$nested> for Array<$shape, T> {
+            fn from(parts: &$nested) -> Self {
+                Self::from_parts(vec![$($size),*], parts$(.$flat())*)
+            }
+        }
+        impl<T: Elt, $(const $size: usize),*> From<$nested> for Array<$shape, T> {
+            fn from(parts: $nested) -> Self {
+                Self::from(&parts)
+            }
+        }
+        arguments! {
+            [$($size)*] &$nested => $shape;
+            [$($size)*] $nested => $shape;
+        }
+    )* };
+}
+nested_arrays! {
+    Dim3 [N M L] [[[T; L]; M]; N], as_flattened as_flattened;
+    Dim4 [N M L K] [[[[T; K]; L]; M]; N], as_flattened as_flattened as_flattened;
+    Dim5 [N M L K J] [[[[[T; J]; K]; L]; M]; N], as_flattened as_flattened as_flattened as_flattened;
 }
 
 impl<D: Shape, T: Elt> Array<D, T> {
@@ -111,5 +122,21 @@ impl<D: Shape, T: Elt> Array<D, T> {
     pub fn map_elements<U: Elt>(&self, f: impl FnMut(T) -> U) -> Result<Array<D, U>, Error> {
         let values: Vec<U> = self.as_slice()?.iter().copied().map(f).collect();
         Ok(Array::from_held(self.data().extents().to_vec(), values))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Array, Dim3, Dim4, Dim5, IntoArray};
+
+    #[test]
+    fn arrays_in_arrays_have_up_to_five_dimensions() -> Result<(), crate::Error> {
+        let cube = Array::<Dim3, i32>::from_fn([2, 1, 3], |[i, j, k]| (100 * i + 10 * j + k) as i32)?;
+        assert_eq!(cube, [[[0, 1, 2]], [[100, 101, 102]]]);
+        let four = Array::<Dim4, i32>::from([[[[1, 2, 3], [4, 5, 6]]], [[[7, 8, 9], [10, 11, 12]]]]);
+        assert_eq!((four.extents(), four[[1, 0, 1, 2]]), ([2, 1, 2, 3], 12));
+        let five: Array<Dim5, u8> = (&[[[[[1], [2]]], [[[3], [4]]], [[[5], [6]]]]]).into_array();
+        assert_eq!((five.extents(), five[[0, 2, 0, 1, 0]]), ([1, 3, 1, 2, 1], 6));
+        Ok(())
     }
 }

@@ -10,6 +10,14 @@ use std::ops::Deref;
 use std::panic::Location;
 
 /// An element type whose values are pixels of type `P`: `f32` for `Luma<f32>`, `(u8, u8, u8)` or `[u8; 3]` for `Rgb<u8>`.
+///
+/// ```
+/// use image::Rgb;
+/// use pumice::Colour;
+/// assert_eq!(<[u8; 3]>::from_pixel(&Rgb([255, 128, 0])), [255, 128, 0]);
+/// let orange: Rgb<u8> = (255, 128, 0).to_pixel();
+/// assert_eq!(orange, Rgb([255, 128, 0]));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "elements of type `{Self}` are no pixels of type `{P}`",
     note = "a grey value is a number, and a colour a tuple or array of as many numbers as the pixel has channels, of the pixel's type"
@@ -91,6 +99,17 @@ impl<T: Elt> Matrix<T> {
 
     /// The picture whose pixels are the elements. Fails as [`Array::as_slice`](crate::Array::as_slice) does, and if it is too large for a
     /// picture.
+    ///
+    /// ```
+    /// use image::{GrayImage, Luma, RgbImage};
+    /// use pumice::prelude::*;
+    /// let ramp = pumice::run(generate((2, 256), |(_, j)| j.cast::<u8>()))?;
+    /// let picture: GrayImage = ramp.to_image()?;
+    /// assert_eq!((picture.dimensions(), picture.get_pixel(7, 1)), ((256, 2), &Luma([7])));
+    /// let coloured: RgbImage = ramp.map_elements(|grey| [grey, 0, 255 - grey])?.to_image()?;
+    /// assert_eq!(coloured.get_pixel(7, 1).0, [7, 0, 248]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     #[track_caller]
     pub fn to_image<P: Pixel>(&self) -> Result<ImageBuffer<P, Vec<P::Subpixel>>, Error>
     where

@@ -102,6 +102,17 @@ impl<D: Larger, T: Elt> Array<D, T> {
 }
 
 /// An index of an array of shape `D` on the host.
+///
+/// ```
+/// use pumice::prelude::*;
+/// use pumice::HostIndex;
+/// /// The element at an index, or zero where there is none.
+/// fn or_zero<I: HostIndex<Dim2>>(m: &Matrix<i32>, index: I) -> i32 {
+///     m.get(index).copied().unwrap_or(0)
+/// }
+/// let m = Matrix::from([[1, 2], [3, 4]]);
+/// assert_eq!((or_zero(&m, [1, 0]), or_zero(&m, (1, 2))), (3, 0));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an index of an array of shape `{D}`",
     label = "expected a number for each dimension",
@@ -177,4 +188,45 @@ equalities! {
     [] Vec<T>;
     [const N: usize] [T; N];
     [const N: usize] &[T; N];
+}
+
+/// Comparisons with arrays in arrays: their extents must be those of the array as well.
+macro_rules! nested_equalities {
+    ($($shape:ident [$($size:ident)*] $nested:ty, $($flat:ident)*;)*) => { $(
+        impl<T: Elt, $(const $size: usize),*> PartialEq<$nested> for Array<$shape, T> {
+            fn eq(&self, other: &$nested) -> bool {
+                self.data().extents() == [$($size),*] && is(self, other$(.$flat())*)
+            }
+        }
+        impl<T: Elt, $(const $size: usize),*> PartialEq<&$nested> for Array<$shape, T> {
+            fn eq(&self, other: &&$nested) -> bool {
+                self == *other
+            }
+        }
+    )* };
+}
+nested_equalities! {
+    Dim2 [N M] [[T; M]; N], as_flattened;
+    Dim3 [N M L] [[[T; L]; M]; N], as_flattened as_flattened;
+    Dim4 [N M L K] [[[[T; K]; L]; M]; N], as_flattened as_flattened as_flattened;
+    Dim5 [N M L K J] [[[[[T; J]; K]; L]; M]; N], as_flattened as_flattened as_flattened as_flattened;
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Matrix, Vector};
+
+    #[test]
+    fn arrays_are_compared_with_those_of_rust() {
+        let m = Matrix::from([[1, 2], [3, 4]]);
+        assert_eq!(m, [[1, 2], [3, 4]]);
+        assert_eq!(m, &[[1, 2], [3, 4]]);
+        assert_ne!(m, [[1, 2], [3, 5]]);
+        // The same elements in other rows.
+        assert_ne!(m, [[1, 2, 3, 4]]);
+        assert_ne!(m, [[1], [2], [3], [4]]);
+        let none: Vector<i32> = Vector::from(vec![]);
+        assert_eq!(none, []);
+        assert_eq!(Vector::from([[1, 2], [3, 4]]), [[1, 2], [3, 4]]);
+    }
 }

@@ -12,6 +12,17 @@ use std::ops::Deref;
 use std::panic::Location;
 
 /// The dimension type of `ndarray` that a shape corresponds to.
+///
+/// ```
+/// use pumice::prelude::*;
+/// use pumice::NdShape;
+/// /// Computes the sum on the host, by `ndarray`.
+/// fn sum<D: NdShape>(array: &Array<D, f64>) -> pumice::Result<f64> {
+///     Ok(array.as_ndarray()?.sum())
+/// }
+/// assert_eq!(sum(&Matrix::from([[1.0, 2.0], [3.0, 4.0]]))?, 10.0);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 pub trait NdShape: Shape {
     /// The dimension type.
     type Dimension: Dimension;

@@ -9,6 +9,17 @@ use pumice_scalar::Elt;
 use std::panic::Location;
 
 /// A shape whose arrays can be vectors in vectors.
+///
+/// ```
+/// use pumice::prelude::*;
+/// use pumice::{NestedShape, Shape};
+/// /// The array of twice the elements, as vectors in vectors.
+/// fn doubled<D: Shape + NestedShape<i32>>(array: &Array<D, i32>) -> pumice::Result<D::Vecs> {
+///     Ok(array.map_elements(|x| 2 * x)?.to_nested()?)
+/// }
+/// assert_eq!(doubled(&Matrix::from([[1, 2], [3, 4]]))?, [[2, 4], [6, 8]]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 pub trait NestedShape<T>: Shape {
     /// The vectors: `Vec<Vec<T>>` for a matrix.
     type Vecs;

@@ -334,6 +334,18 @@ impl<D: Shape, T: Elt> Array<D, T> {
 
     /// Writes a NumPy file (`.npy`). Elements of several parts are records with fields `f0`, `f1` and so on. Fails as
     /// [`Array::to_vec`] does, and if the file cannot be written.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let path = std::env::temp_dir().join(format!("pumice-written-{}.npy", std::process::id()));
+    /// Vector::from([(1i32, 0.5f64), (2, 1.5)]).write_npy(&path)?;
+    /// let bytes = std::fs::read(&path).expect("a file");
+    /// let header = "{'descr': [('f0', '<i4'), ('f1', '<f8')], 'fortran_order': False, 'shape': (2,), }";
+    /// assert!(String::from_utf8_lossy(&bytes).contains(header));
+    /// assert!(Vector::from([1]).write_npy("/no such folder/xs.npy").is_err());
+    /// # std::fs::remove_file(&path).ok();
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn write_npy(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let (path, data) = (path.as_ref(), &**self.data());
         let columns = whole_columns(data)?;

@@ -39,6 +39,16 @@ pub struct Npz {
 
 impl Npz {
     /// Opens a file. Fails if it is none, or no archive.
+    ///
+    /// ```
+    /// use pumice::Npz;
+    /// let path = std::env::temp_dir().join(format!("pumice-opened-{}.npz", std::process::id()));
+    /// assert!(Npz::open(&path).is_err(), "there is no such file");
+    /// std::fs::write(&path, "no archive").expect("a file");
+    /// assert!(Npz::open(&path).is_err());
+    /// # std::fs::remove_file(&path).ok();
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn open(path: impl AsRef<Path>) -> Result<Npz, Error> {
         let path = path.as_ref();
         let file = File::open(path).map_err(|error| file_error("read", path, error))?;
@@ -48,6 +58,18 @@ impl Npz {
     }
 
     /// The names of its arrays, sorted.
+    ///
+    /// ```
+    /// use pumice::{Npz, NpzWriter, Vector};
+    /// let path = std::env::temp_dir().join(format!("pumice-names-{}.npz", std::process::id()));
+    /// let mut writer = NpzWriter::create(&path)?;
+    /// writer.add("ys", &Vector::from([1]))?;
+    /// writer.add("xs", &Vector::from([2]))?;
+    /// writer.finish()?;
+    /// assert_eq!(Npz::open(&path)?.names(), ["xs", "ys"]);
+    /// # std::fs::remove_file(&path).ok();
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn names(&self) -> Vec<String> {
         let name = |name: &str| name.strip_suffix(ENDING).map(str::to_string);
         let mut names: Vec<String> = self.archive.file_names().filter_map(|file| name(&file.ok()?)).collect();
@@ -56,6 +78,21 @@ impl Npz {
     }
 
     /// Reads an array. Fails if there is none of this name, or as [`Array::read_npy`] does.
+    ///
+    /// ```
+    /// use pumice::{Dim1, Dim2, Npz, NpzWriter, Vector};
+    /// let path = std::env::temp_dir().join(format!("pumice-read-{}.npz", std::process::id()));
+    /// let mut writer = NpzWriter::create(&path)?;
+    /// writer.add("xs", &Vector::from([1.5, 2.5]))?;
+    /// writer.finish()?;
+    /// let mut file = Npz::open(&path)?;
+    /// let xs: Vector<f64> = file.read("xs")?;
+    /// assert_eq!(xs, [1.5, 2.5]);
+    /// assert!(file.read::<Dim1, f32>("xs").is_err(), "of another element type");
+    /// assert!(file.read::<Dim2, f64>("xs").is_err(), "of another rank");
+    /// # std::fs::remove_file(&path).ok();
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn read<D: Shape, T: Elt>(&mut self, name: &str) -> Result<Array<D, T>, Error> {
         let names = self.names();
         let mut read = || {
@@ -71,7 +108,20 @@ impl Npz {
     }
 }
 
-/// Writes a file of named arrays; see [`Npz`].
+/// Writes a file of named arrays, which [`Npz`] and `numpy.load` read.
+///
+/// ```
+/// use pumice::{Dim1, Npz, NpzWriter, Vector};
+/// let path = std::env::temp_dir().join(format!("pumice-writer-{}.npz", std::process::id()));
+/// let mut writer = NpzWriter::create(&path)?;
+/// for (name, number) in [("first", 1), ("second", 2)] {
+///     writer.add(name, &Vector::from([number]))?;
+/// }
+/// writer.finish()?;
+/// assert_eq!(Npz::open(&path)?.read::<Dim1, i32>("second")?, [2]);
+/// # std::fs::remove_file(&path).ok();
+/// # Ok::<(), pumice::Error>(())
+/// ```
 pub struct NpzWriter {
     path: PathBuf,
     archive: ZipWriter<BufWriter<File>>,
@@ -79,6 +129,16 @@ pub struct NpzWriter {
 
 impl NpzWriter {
     /// Creates a file, in the place of one of its name.
+    ///
+    /// ```
+    /// use pumice::{Npz, NpzWriter};
+    /// let path = std::env::temp_dir().join(format!("pumice-created-{}.npz", std::process::id()));
+    /// NpzWriter::create(&path)?.finish()?;
+    /// assert!(Npz::open(&path)?.names().is_empty());
+    /// assert!(NpzWriter::create("/no such folder/all.npz").is_err());
+    /// # std::fs::remove_file(&path).ok();
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn create(path: impl AsRef<Path>) -> Result<NpzWriter, Error> {
         let path = path.as_ref();
         let file = File::create(path).map_err(|error| file_error("write", path, error))?;
@@ -86,6 +146,18 @@ impl NpzWriter {
     }
 
     /// Adds an array. Fails as [`Array::write_npy`] does, and if there is one of this name already.
+    ///
+    /// ```
+    /// use pumice::{Matrix, NpzWriter, Vector};
+    /// let path = std::env::temp_dir().join(format!("pumice-added-{}.npz", std::process::id()));
+    /// let mut writer = NpzWriter::create(&path)?;
+    /// writer.add("xs", &Vector::from([1, 2]))?;
+    /// writer.add("m", &Matrix::from([[0.5, 1.5]]))?;
+    /// assert!(writer.add("xs", &Vector::from([3])).is_err());
+    /// writer.finish()?;
+    /// # std::fs::remove_file(&path).ok();
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn add<D: Shape, T: Elt>(&mut self, name: &str, array: &Array<D, T>) -> Result<(), Error> {
         let data = &**array.data();
         let columns = whole_columns(data)?;
@@ -99,6 +171,17 @@ impl NpzWriter {
     }
 
     /// Writes the list of arrays, without which the file is none.
+    ///
+    /// ```
+    /// use pumice::{Npz, NpzWriter, Vector};
+    /// let path = std::env::temp_dir().join(format!("pumice-finished-{}.npz", std::process::id()));
+    /// let mut writer = NpzWriter::create(&path)?;
+    /// writer.add("xs", &Vector::from([1, 2]))?;
+    /// writer.finish()?;
+    /// assert_eq!(Npz::open(&path)?.names().len(), 1);
+    /// # std::fs::remove_file(&path).ok();
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn finish(self) -> Result<(), Error> {
         let finished = self.archive.finish();
         finished.map(|_| ()).map_err(|error| file_error("write", &self.path, error))

@@ -1,11 +1,14 @@
 //! Arrays as text for people, as NumPy prints them: brackets by dimension, a row a line, elements aligned, and of a large array the
-//! corners, which are all that is fetched. An element is printed as its `Debug` does, so structs and tuples come by themselves.
+//! corners, which are all that is fetched. An element is printed as its `Debug` does, so structs and tuples come by themselves; floats and
+//! complex numbers as `print/floats.rs` says.
+
+mod floats;
 
 use crate::data::Array;
 use crate::error::Error;
 use crate::host::view::row_size;
 use crate::shape::Shape;
-use pumice_scalar::Elt;
+use pumice_scalar::{Constant, Elt, PrintedAs};
 use std::fmt;
 use std::ops::Range;
 
@@ -16,7 +19,8 @@ const ENDS: usize = 3;
 /// Characters of a line; longer rows go on in the next one.
 const WIDTH: usize = 100;
 
-/// Elements in brackets, aligned; `{:.2}` prints floats with two digits.
+/// Elements in brackets, scalars aligned; `{:.2}` prints floats with two digits. Floats are all printed with an exponent where one of them
+/// is below 0.0001 or 10^16 and above, or if the largest is 10^8 times the smallest.
 ///
 /// ```
 /// use pumice::prelude::*;
@@ -25,6 +29,7 @@ const WIDTH: usize = 100;
 /// assert_eq!(format!("{m:.1}"), "[[ 1.0, 20.5],\n [-3.2,  4.0]]");
 /// let long: Vector<i32> = (0..2000).collect();
 /// assert_eq!(long.to_string(), "[   0,    1,    2, ..., 1997, 1998, 1999]");
+/// assert_eq!(Vector::from([0.125, -2.5e-9]).to_string(), "[ 1.25e-01, -2.50e-09]");
 /// ```
 impl<D: Shape, T: Elt> fmt::Display for Array<D, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -40,7 +45,7 @@ impl<D: Shape, T: Elt> fmt::Display for Array<D, T> {
 /// ```
 /// use pumice::prelude::*;
 /// assert_eq!(format!("{:?}", Vector::from([1, 2])), "Array<i32> of 2: [1, 2]");
-/// assert_eq!(format!("{:?}", Matrix::from([[(1, true)], [(2, false)]])), "Array<(i32, bool)> of 2 x 1:\n[[ (1, true)],\n [(2, false)]]");
+/// assert_eq!(format!("{:?}", Matrix::from([[(1, true)], [(2, false)]])), "Array<(i32, bool)> of 2 x 1:\n[[(1, true)],\n [(2, false)]]");
 /// ```
 impl<D: Shape, T: Elt> fmt::Debug for Array<D, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -68,8 +73,6 @@ struct Printed {
     /// Printed indices of each dimension, outermost first.
     dimensions: Vec<Ends>,
     texts: Vec<String>,
-    /// Characters of each text.
-    width: usize,
 }
 
 /// The indices of a dimension that are printed: those before a gap, and those behind it, if there is one.
@@ -84,23 +87,16 @@ impl Printed {
             extent => Ends(0..extent, None),
         };
         let dimensions: Vec<Ends> = extents.iter().map(ends).collect();
-        let mut texts = Vec::new();
+        let mut values = Vec::new();
         let mut add = |numbers: Range<usize>| {
-            for value in array.stretch(numbers)? {
-                texts.push(match precision {
-                    Some(digits) => format!("{value:.digits$?}"),
-                    None => format!("{value:?}"),
-                });
-            }
+            values.extend(array.stretch(numbers)?);
             Ok(())
         };
         match is_long {
             true => each_stretch(extents, &dimensions, 0, &mut add)?,
             false => add(0..array.len())?,
         }
-        let is_float = matches!(T::types()[..], [ty] if ty.is_float());
-        let width = align(&mut texts, is_float);
-        Ok(Printed { dimensions, texts, width })
+        Ok(Printed { dimensions, texts: texts(values, precision) })
     }
 
     fn text(&self, is_single: bool) -> String {
@@ -134,7 +130,12 @@ impl Printed {
             if position > 0 {
                 text.push(',');
             }
-            let width = if number.is_some() { self.width } else { 3 };
+            let element = match (number, inner.is_empty()) {
+                (None, _) => "...",
+                (Some(_), true) => texts.next().map_or("", String::as_str),
+                (Some(_), false) => "",
+            };
+            let width = element.chars().count();
             let breaks = match inner.len() {
                 // Elements stand beside each other as long as there is room.
                 0 if position == 0 || column + 2 + width < WIDTH => 0,
@@ -149,40 +150,51 @@ impl Printed {
                 text.push(' ');
             }
             column += width + 2;
-            match (number, inner.is_empty()) {
-                (None, _) => text.push_str("..."),
-                (Some(_), true) => text.push_str(texts.next().map_or("", String::as_str)),
-                (Some(_), false) => self.add(inner, indent + 1, texts, text),
+            text.push_str(element);
+            if number.is_some() && !inner.is_empty() {
+                self.add(inner, indent + 1, texts, text);
             }
         }
         text.push(']');
     }
 }
 
-/// Makes texts equally long and returns how long: with decimal points of floats below each other, and the others, NaN and integers say, at
-/// the right.
-fn align(texts: &mut [String], is_float: bool) -> usize {
-    let (mut before, mut behind, mut whole) = (0, 0, 0);
-    for text in texts.iter() {
-        match halves(text, is_float) {
-            Some((first, second)) => (before, behind) = (before.max(first.len()), behind.max(second.len())),
-            None => whole = whole.max(text.chars().count()),
+/// Returns the elements' texts. Those of scalars and complex numbers are equally long.
+fn texts<T: Elt>(values: Vec<T>, precision: Option<usize>) -> Vec<String> {
+    let printed_as = T::printed_as();
+    match printed_as {
+        PrintedAs::Debug | PrintedAs::Scalar => {
+            let texts = values.into_iter().map(|value| match precision {
+                Some(digits) => format!("{value:.digits$?}"),
+                None => format!("{value:?}"),
+            });
+            let mut texts: Vec<String> = texts.collect();
+            if printed_as == PrintedAs::Scalar {
+                align(&mut texts);
+            }
+            texts
+        }
+        PrintedAs::Float | PrintedAs::Complex => {
+            let mut constants = Vec::new();
+            values.into_iter().for_each(|value| value.add_constants(&mut constants));
+            match printed_as {
+                PrintedAs::Complex => {
+                    let part =
+                        |first| constants.iter().skip(first).step_by(2).copied().collect::<Vec<Constant>>();
+                    floats::complex(&part(0), &part(1), precision)
+                }
+                _ => floats::floats(&constants, precision),
+            }
         }
     }
-    let width = whole.max(before + behind);
-    let before = width - behind;
-    for text in texts {
-        *text = match halves(text, is_float) {
-            Some((first, second)) => format!("{first:>before$}{second:<behind$}"),
-            None => format!("{text:>width$}"),
-        };
-    }
-    width
 }
 
-/// A float before its decimal point, and from there on.
-fn halves(text: &str, is_float: bool) -> Option<(&str, &str)> {
-    Some(text.split_at(text.find('.').filter(|_| is_float)?))
+/// Makes texts equally long, with blanks before them.
+fn align(texts: &mut [String]) {
+    let width = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0);
+    for text in texts {
+        *text = format!("{text:>width$}");
+    }
 }
 
 /// Calls a function with the numbers of elements that follow each other and are printed, in order.
@@ -217,9 +229,17 @@ mod tests {
         assert_eq!(cube.to_string(), "[[[  0,   1],\n  [ 10,  11]],\n\n [[100, 101],\n  [110, 111]]]");
         assert_eq!(Matrix::<f32>::from_vec([2, 0], vec![])?.to_string(), "[]");
         assert_eq!(Scalar::<f64>::from_vec([], vec![0.5])?.to_string(), "0.5");
-        assert_eq!(Vector::from([Some(1), None]).to_string(), "[Some(1),    None]");
-        assert_eq!(Vector::from([1e-30, 2.5, f64::NAN]).to_string(), "[1e-30,   2.5,   NaN]");
+        assert_eq!(Vector::from([-1, 10]).to_string(), "[-1, 10]");
+        assert_eq!(Vector::from([true, false]).to_string(), "[ true, false]");
         Ok(())
+    }
+
+    #[test]
+    fn what_is_no_number_stands_as_it_is() {
+        assert_eq!(Vector::from([Some(1), None]).to_string(), "[Some(1), None]");
+        assert_eq!(Matrix::from([[(1, 2.5)], [(100, 1e-9)]]).to_string(), "[[(1, 2.5)],\n [(100, 1e-9)]]");
+        let wide = Vector::from([[0i64; 30], [1; 30], [2; 30]]).to_string();
+        assert!(wide.lines().count() == 3 && wide.starts_with("[[0, 0, ") && !wide.contains("  "), "{wide}");
     }
 
     #[test]

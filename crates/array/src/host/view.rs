@@ -11,7 +11,23 @@ use std::ops::{Bound, Range, RangeBounds};
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Elements of another array that follow each other, in a shape of their own.
+/// Elements of another array that follow each other, in a shape of their own: the data of what [`Array::slice`], [`Array::row`] and
+/// [`Array::reshape`] give.
+///
+/// ```
+/// use pumice::prelude::*;
+/// use std::any::Any;
+/// use pumice::layers::array::View;
+/// let table = Matrix::from([[1, 2], [3, 4]]);
+/// let (first, second) = (table.row(0)?, table.row(1)?);
+/// let view = |row: &Vector<i32>| {
+///     let data: &dyn Any = &**row.data();
+///     data.downcast_ref::<View>().map(|view| (view.base().extents().to_vec(), view.begun().is_some()))
+/// };
+/// assert_eq!(view(&first), Some((vec![2, 2], true)));
+/// assert_eq!(view(&second), Some((vec![2, 2], false)));
+/// # Ok::<(), pumice::Error>(())
+/// ```
 pub struct View {
     base: Arc<dyn ArrayData>,
     first: usize,

@@ -21,6 +21,13 @@ pub fn keys(n: usize, bits: u32) -> Vec<i32> {
     (0..n).map(|i| (hash(i as u32, 0) >> (32 - bits)) as i32).collect()
 }
 
+/// Returns a text of `n` bytes, whose letters are as frequent as in English.
+pub fn text(n: usize) -> Vec<u8> {
+    // Blanks and letters, each as often as it occurs among 64 letters of a text.
+    const LETTERS: &[u8; 64] = b"           eeeeeettttaaaaooooiiiinnnnsssshhrrrddlllcuummwfgypbv.";
+    (0..n).map(|i| LETTERS[(hash(i as u32, 5) >> 26) as usize]).collect()
+}
+
 /// Hashes an index and a stream to 32 bits, from which all inputs are made.
 pub fn hash(index: u32, stream: u32) -> u32 {
     let mut x = index.wrapping_add(stream.wrapping_mul(0x9e37_79b9));

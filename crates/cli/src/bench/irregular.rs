@@ -1,18 +1,19 @@
-//! Workloads of scans, selections and histograms, and of folds of selected elements.
+//! Workloads of scans, selections and histograms, of folds of selected elements, and of a text.
 
-use super::inputs::{keys, numbers, uniform, words};
+use super::inputs::{keys, numbers, text, uniform, words};
 use super::reference::{check, check_all, check_exactly};
 use super::workloads::{Workload, matrix};
 use pumice::prelude::*;
 
-/// Returns the workloads for vectors of this length and matrices of these extents.
-pub fn workloads(n: usize, rows: &[[usize; 2]]) -> Vec<Workload> {
+/// Returns the workloads for vectors of this length, matrices of these extents and a text of so many bytes.
+pub fn workloads(n: usize, rows: &[[usize; 2]], text_bytes: usize) -> Vec<Workload> {
     let mut all = vec![prefix_sums_i32(n), prefix_sums_f32(n)];
     // Very short rows are folded, but seldom scanned.
     let long = rows.iter().filter(|[_, columns]| *columns >= 64);
     all.extend(long.map(|[rows, columns]| row_prefix_sums(*rows, *columns)));
     all.extend([select(n), filtered_sum(n), mean_and_variance(n)]);
     all.extend([8, 16, 20].map(|bits| bins(n, bits)));
+    all.push(letters(text_bytes));
     all
 }
 
@@ -98,6 +99,17 @@ fn bins(n: usize, bits: u32) -> Workload {
         xs.iter().for_each(|key| expected[*key as usize] += 1);
         let program = move |xs: Acc<Vector<i32>>| xs.histogram(count, |key| key.cast::<i64>());
         timing.median(program, Vector::from(xs.as_slice()), |found| check_exactly(&found, &expected))
+    })
+}
+
+/// Returns a workload that counts each byte of a text.
+fn letters(n: usize) -> Workload {
+    Workload::new(format!("letters u8 {n}"), n, n, move |timing| {
+        let text = text(n);
+        let mut expected = vec![0u32; 256];
+        text.iter().for_each(|letter| expected[usize::from(*letter)] += 1);
+        let program = |letters: Acc<Vector<u8>>| letters.histogram(256, |letter| letter.cast::<i64>());
+        timing.median(program, Vector::from(text), |found| check_exactly(&found, &expected))
     })
 }
 

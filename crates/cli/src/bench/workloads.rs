@@ -116,6 +116,8 @@ pub struct Sizes {
     chunks: usize,
     /// The side of a matrix that is decomposed in tiles.
     tiled: usize,
+    /// Bytes of a text.
+    text: usize,
 }
 
 impl Sizes {
@@ -140,6 +142,7 @@ impl Sizes {
             programs: ProgramSizes { points: 1 << 20, bodies: 4096, pages: 1 << 20, grid: (512, 200) },
             chunks: 16,
             tiled: 4096,
+            text: 100_000_000,
         }
     }
 
@@ -165,6 +168,7 @@ impl Sizes {
             programs: ProgramSizes { points: 1 << 20, bodies: 1 << 14, pages: 1 << 20, grid: (2048, 200) },
             chunks: 64,
             tiled: 4096,
+            text: 100_000_000,
         }
     }
 
@@ -188,6 +192,7 @@ impl Sizes {
             programs: ProgramSizes { points: 1000, bodies: 64, pages: 1 << 8, grid: (32, 10) },
             chunks: 5,
             tiled: 64,
+            text: 10_000,
         }
     }
 }
@@ -216,7 +221,7 @@ pub fn workloads(sizes: &Sizes, every_division: bool) -> Vec<Workload> {
     all.extend(sums_of_small_numbers(sizes.vector));
     all.extend(sizes.rows.iter().map(|[rows, columns]| row_sums(*rows, *columns)));
     all.extend([black_scholes(sizes.options), mandelbrot(sizes.picture), transpose(sizes.side)]);
-    all.extend(irregular::workloads(sizes.vector, sizes.rows));
+    all.extend(irregular::workloads(sizes.vector, sizes.rows, sizes.text));
     all.extend(neighbours::workloads(sizes.vector, sizes.side, sizes.cube));
     all.extend(sorting::workloads(sizes.vector.min(SORTED)));
     all.extend(matrices::workloads(sizes.products));
@@ -363,7 +368,7 @@ mod tests {
         assert_eq!(size("mandelbrot 2048x2048 cap 64"), Some(1 << 22));
         assert_eq!(size("transpose f32 8192x8192"), Some(1 << 26));
         assert_eq!(size("row prefix sums f32 1048576x64"), Some(1 << 26));
-        assert_eq!(workloads(&Sizes::cpu(), false).len(), 84);
+        assert_eq!(workloads(&Sizes::cpu(), false).len(), 85);
     }
 
     /// The simulator's speed means nothing to `pumice bench`, but results must be right there too.

@@ -5,7 +5,7 @@
 //! are made of.
 
 use super::equal;
-use crate::elt::{Elt, Lift};
+use crate::elt::{Elt, Lift, PrintedAs};
 use crate::exp::{Exp, IntoExp, constant};
 use crate::number::Float;
 use num_complex::Complex;
@@ -285,6 +285,9 @@ impl<T: Float> Elt for Complex<T> {
     }
     fn from_parts((re, im): (T, T)) -> Self {
         Complex::new(re, im)
+    }
+    fn printed_as() -> PrintedAs {
+        PrintedAs::Complex
     }
 }
 
