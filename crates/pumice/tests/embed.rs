@@ -5,7 +5,7 @@
 
 use pumice::layers::scalar::{Constant, Environment, Evaluator, Function, Variable, function};
 use pumice::prelude::*;
-use pumice::{Lift, Number};
+use pumice::{Float, Integer, Lift, Number, Ordered, Primitive, Signed, bf16, f16};
 use std::ops::{Add, Mul};
 
 struct Nothing;
@@ -382,6 +382,96 @@ fn tuples_generics_and_calls_agree() {
     agree!(pairs(), |x, y| largest((x, y), 7));
     agree!(floats(), |x| scaled(x));
     assert_eq!((larger(2.0, 3.5), larger(4u64, 3), scaled(0.0)), (3.5, 4, 2.0));
+}
+
+/// Methods of the traits on plain values, and those of `Exp` on expressions.
+#[embed]
+fn softened<T: Float>(x: T, y: T) -> T {
+    let length = x.mul_add(x, y * y).sqrt();
+    let (sine, cosine) = length.sin_cos();
+    let steep = x.abs().ln_1p() + y.exp().atan2(T::ONE) * sine.signum() + cosine.hypot(y).powf(T::PI);
+    if steep.is_finite() && !length.is_subnormal() { steep.floor().max(y.fract()) } else { x.copysign(y) }
+}
+
+#[embed]
+fn half<T: Float>(x: T) -> T {
+    x * 0.5f64.cast::<T>()
+}
+
+#[embed]
+fn errors<T: Float>(x: T) -> T {
+    x.erf() + x.erfc().min(x.abs().gamma()) - (x.abs() + T::ONE).ln_gamma() + x.rsqrt().lerp(x, T::ONE)
+}
+
+#[embed]
+fn word_bits<T: Integer>(x: T, y: T) -> (u32, Option<T>, T, bool) {
+    let count = x.count_ones() + y.leading_zeros() * 2 + x.abs_diff(y).trailing_zeros();
+    let turned = x.rotate_left(count).wrapping_mul(y.swap_bytes()).saturating_sub(T::ONE);
+    (
+        count,
+        x.checked_add(y).or(x.checked_pow(2)),
+        turned.max(y).clamp(T::ZERO, T::MAX),
+        x.overflowing_mul(y).1,
+    )
+}
+
+#[embed]
+fn numbers<T: Number>(x: T, y: T) -> T {
+    x.min(y).rem_euclid(T::ONE + T::ONE) + x.midpoint(y).max(T::ZERO)
+}
+
+#[embed]
+fn sizes<T: Signed>(x: T, y: T) -> T {
+    x.abs() * y.signum()
+}
+
+#[embed]
+fn span<T: Ordered>(x: T, y: T) -> (T, T) {
+    (x.min(y), x.max(y))
+}
+
+#[embed]
+fn bell(x: f16) -> f16 {
+    (-x * x).exp() * f16::ONE.atan()
+}
+
+/// `f32::erf` is unstable in Rust's library, so the one of the trait is meant.
+#[embed]
+#[allow(unstable_name_collisions)]
+fn normal_below(x: f32) -> f32 {
+    0.5 * (1.0 + (x / 2f32.sqrt()).erf()) + x.abs().gamma().min(1.0)
+}
+
+#[test]
+fn generic_functions_have_the_methods_of_their_bounds() {
+    let doubles = || float_pairs().map(|(x, y)| (f64::from(x), f64::from(y)));
+    let halves = || float_pairs().map(|(x, y)| (f16::from_f32(x), f16::from_f32(y)));
+    agree!(float_pairs(), |x, y| softened(x, y));
+    agree!(doubles(), |x, y| softened(x, y));
+    agree!(floats(), |x| half(x));
+    agree!(halves(), |x, _y| half(x));
+    agree!([0.5f32, 2.25, 7.0].map(|x| (x,)), |x| errors(x));
+    agree!([0.5f64, 2.25, 7.0].map(|x| (x,)), |x| errors(x));
+    agree!(pairs(), |x, y| word_bits(x, y));
+    agree!([(200u8, 7u8), (0, 255), (16, 16), (255, 255)], |x, y| word_bits(x, y));
+    agree!(pairs(), |x, y| numbers(x, y));
+    agree!(doubles(), |x, y| numbers(x, y));
+    agree!(pairs(), |x, y| sizes(x, y));
+    agree!(halves(), |x, y| sizes(x, y));
+    agree!(float_pairs(), |x, y| span(x, y));
+    agree!([('b', 'a'), ('x', 'y')], |x, y| span(x, y));
+    agree!(halves(), |x, y| span(x, y));
+    agree!(halves().map(|(x, _)| (x,)), |x| bell(x));
+    agree!([0.5f32, -1.0, 3.0].map(|x| (x,)), |x| normal_below(x));
+    assert_eq!(half(bf16::from_f32(3.0)), bf16::from_f32(1.5));
+}
+
+/// Where the traits are imported, numbers whose type is known keep Rust's own methods.
+#[test]
+fn traits_of_numbers_make_no_method_ambiguous() {
+    assert_eq!((3i32.min(4), 4u8.max(5), 'a'.max('b'), 7i64.clamp(0, 5)), (3, 5, 'b', 5));
+    assert_eq!((2f32.sqrt(), 2i32.pow(3), (-2i32).abs(), 8u32.ilog2()), (std::f32::consts::SQRT_2, 8, 2, 3));
+    assert_eq!((1.5f64.min(2.0), 1u16.checked_add(2), 5i8.rem_euclid(3)), (1.5, Some(3), 2));
 }
 
 #[embed]

@@ -90,6 +90,27 @@ impl Exp<char> {
         self.is_within('0', '9')
     }
 
+    /// Whether this is a digit to the base of 16, in either case.
+    #[doc = example!(use_(&['7', 'F', 'g']).map(|c| c.is_ascii_hexdigit()) => [true, true, false])]
+    pub fn is_ascii_hexdigit(self) -> Exp<bool> {
+        self.is_digit(16)
+    }
+
+    /// Whether this is a digit to a base of up to 36, with letters for digits from 10 on.
+    #[doc = example!(use_(&['7', 'F', 'g']).map(|c| c.is_digit(8)) => [true, false, false])]
+    pub fn is_digit(self, base: impl Into<Exp<u32>>) -> Exp<bool> {
+        self.to_digit(base).is_some()
+    }
+
+    /// Returns the digit that this is to a base of up to 36, with letters of either case for digits from 10 on; none of other characters.
+    #[doc = example!(use_(&['7', 'F', 'g']).map(|c| c.to_digit(16)) => [Some(7), Some(15), None])]
+    pub fn to_digit(self, base: impl Into<Exp<u32>>) -> OptionExp<Exp<u32>> {
+        let letter = (self.to_u32() | CASE) - 'a' as u32 + 10;
+        let other = self.is_ascii_alphabetic().select(letter, Exp::from(u32::MAX));
+        let digit = self.is_ascii_digit().select(self.to_u32() - '0' as u32, other);
+        OptionExp::present_if(digit.lt(base.into()), digit)
+    }
+
     /// Whether this is an ASCII letter or digit.
     #[doc = example!(use_(&['7', 'x', '-']).map(|c| c.is_ascii_alphanumeric()) => [true, true, false])]
     pub fn is_ascii_alphanumeric(self) -> Exp<bool> {
@@ -129,6 +150,42 @@ impl Exp<char> {
     }
 }
 
+/// The methods of a byte that is an ASCII character.
+macro_rules! of_bytes {
+    ($($name:ident $doc:literal $bytes:expr => $values:expr;)*) => {
+        impl Exp<u8> {
+            $(#[doc = $doc]
+            #[doc = example!(use_($bytes).map(|b| b.$name()) => $values)]
+            pub fn $name(self) -> Exp<bool> {
+                Exp::of_number(self.cast()).$name()
+            })*
+
+            /// Returns the small letter of a capital ASCII letter, and any other byte as it is.
+            #[doc = example!(use_(b"Zz1").map(|b| b.to_ascii_lowercase()) => *b"zz1")]
+            pub fn to_ascii_lowercase(self) -> Exp<u8> {
+                Exp::of_number(self.cast()).to_ascii_lowercase().to_u32().cast()
+            }
+
+            /// Returns the capital letter of a small ASCII letter, and any other byte as it is.
+            #[doc = example!(use_(b"Zz1").map(|b| b.to_ascii_uppercase()) => *b"ZZ1")]
+            pub fn to_ascii_uppercase(self) -> Exp<u8> {
+                Exp::of_number(self.cast()).to_ascii_uppercase().to_u32().cast()
+            }
+        }
+    };
+}
+of_bytes! {
+    is_ascii "Whether this is an ASCII character." b"a\xff" => [true, false];
+    is_ascii_alphabetic "Whether this is an ASCII letter." b"a1" => [true, false];
+    is_ascii_lowercase "Whether this is a small ASCII letter." b"aA" => [true, false];
+    is_ascii_uppercase "Whether this is a capital ASCII letter." b"aA" => [false, true];
+    is_ascii_digit "Whether this is an ASCII digit." b"a1" => [false, true];
+    is_ascii_hexdigit "Whether this is a digit to the base of 16, in either case." b"aG" => [true, false];
+    is_ascii_alphanumeric "Whether this is an ASCII letter or digit." b"a1-" => [true, true, false];
+    is_ascii_punctuation "Whether this is an ASCII character for punctuation." b"a-" => [false, true];
+    is_ascii_whitespace "Whether this is a space, tab, line feed, form feed or carriage return." b"a\n" => [false, true];
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,16 +200,42 @@ mod tests {
     fn characters_are_classified_as_rust_does() {
         for c in (0..0x180).chain([0x2003, 0xfffd, 0x10_ffff]).filter_map(char::from_u32) {
             let flag = |value: bool| Some(Constant::from(value));
-            assert_eq!(on(c, Exp::is_ascii), flag(c.is_ascii()), "{c:?}");
-            assert_eq!(on(c, Exp::is_ascii_alphabetic), flag(c.is_ascii_alphabetic()), "{c:?}");
-            assert_eq!(on(c, Exp::is_ascii_lowercase), flag(c.is_ascii_lowercase()), "{c:?}");
-            assert_eq!(on(c, Exp::is_ascii_uppercase), flag(c.is_ascii_uppercase()), "{c:?}");
-            assert_eq!(on(c, Exp::is_ascii_digit), flag(c.is_ascii_digit()), "{c:?}");
-            assert_eq!(on(c, Exp::is_ascii_alphanumeric), flag(c.is_ascii_alphanumeric()), "{c:?}");
-            assert_eq!(on(c, Exp::is_ascii_punctuation), flag(c.is_ascii_punctuation()), "{c:?}");
-            assert_eq!(on(c, Exp::is_ascii_whitespace), flag(c.is_ascii_whitespace()), "{c:?}");
-            assert_eq!(on(c, Exp::to_ascii_lowercase), Some(c.to_ascii_lowercase().into()), "{c:?}");
-            assert_eq!(on(c, Exp::to_ascii_uppercase), Some(c.to_ascii_uppercase().into()), "{c:?}");
+            assert_eq!(on(c, Exp::<char>::is_ascii), flag(c.is_ascii()), "{c:?}");
+            assert_eq!(on(c, Exp::<char>::is_ascii_alphabetic), flag(c.is_ascii_alphabetic()), "{c:?}");
+            assert_eq!(on(c, Exp::<char>::is_ascii_lowercase), flag(c.is_ascii_lowercase()), "{c:?}");
+            assert_eq!(on(c, Exp::<char>::is_ascii_uppercase), flag(c.is_ascii_uppercase()), "{c:?}");
+            assert_eq!(on(c, Exp::<char>::is_ascii_digit), flag(c.is_ascii_digit()), "{c:?}");
+            assert_eq!(on(c, Exp::<char>::is_ascii_hexdigit), flag(c.is_ascii_hexdigit()), "{c:?}");
+            assert_eq!(on(c, Exp::<char>::is_ascii_alphanumeric), flag(c.is_ascii_alphanumeric()), "{c:?}");
+            assert_eq!(on(c, Exp::<char>::is_ascii_punctuation), flag(c.is_ascii_punctuation()), "{c:?}");
+            assert_eq!(on(c, Exp::<char>::is_ascii_whitespace), flag(c.is_ascii_whitespace()), "{c:?}");
+            assert_eq!(on(c, Exp::<char>::to_ascii_lowercase), Some(c.to_ascii_lowercase().into()), "{c:?}");
+            assert_eq!(on(c, Exp::<char>::to_ascii_uppercase), Some(c.to_ascii_uppercase().into()), "{c:?}");
+            for base in [2, 8, 10, 11, 16, 36] {
+                let found = Exp::from(c).to_digit(base);
+                let digit = c.to_digit(base);
+                assert_eq!(found.is_some().term().constant(), flag(digit.is_some()), "{c:?} {base}");
+                assert_eq!(
+                    found.unwrap_or(0).term().constant(),
+                    Some(digit.unwrap_or(0).into()),
+                    "{c:?} {base}"
+                );
+                assert_eq!(on(c, |c| c.is_digit(base)), flag(c.is_digit(base)), "{c:?} {base}");
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_are_classified_as_rust_does() {
+        for b in 0..=u8::MAX {
+            macro_rules! as_rust {
+                ($($method:ident)*) => { $(
+                    let found = Exp::from(b).$method().term().constant();
+                    assert_eq!(found, Some(b.$method().into()), "{b} {}", stringify!($method));
+                )* };
+            }
+            as_rust!(is_ascii is_ascii_alphabetic is_ascii_lowercase is_ascii_uppercase is_ascii_digit is_ascii_hexdigit
+                is_ascii_alphanumeric is_ascii_punctuation is_ascii_whitespace to_ascii_lowercase to_ascii_uppercase);
         }
     }
 

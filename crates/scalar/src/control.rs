@@ -3,9 +3,11 @@
 
 use crate::Op;
 use crate::arena::{self, Term};
+use crate::composed::either;
 use crate::elt::Lift;
 use crate::exp::Exp;
 use crate::number::{Integer, integer};
+use crate::option::{OptionExp, none, some};
 use std::ops::Range;
 
 impl Exp<bool> {
@@ -15,6 +17,18 @@ impl Exp<bool> {
         let pairs = then.terms().into_iter().zip(otherwise.terms());
         let mut chosen = pairs.map(|(a, b)| Term::apply(Op::Select, a.ty(), &[self.term(), a, b]));
         L::from_terms(&mut chosen)
+    }
+
+    /// Returns a value where this holds, and none elsewhere.
+    #[doc = example!(use_(&[-3, 4]).map(|x| x.gt(0).then_some(x)) => [None, Some(4)])]
+    pub fn then_some<L: Lift>(self, value: L) -> OptionExp<L> {
+        OptionExp::present_if(self, value)
+    }
+
+    /// Returns the result of a function where this holds, and none elsewhere, where it is not evaluated.
+    #[doc = example!(use_(&[0, 4]).map(|x| x.ne(0).then(|| 100 / x)) => [None, Some(25)])]
+    pub fn then<L: Lift>(self, value: impl FnOnce() -> L) -> OptionExp<L> {
+        either(self, || some(value()), none)
     }
 }
 

@@ -4,6 +4,7 @@
 //! columns cross to a device. Here are the traits and the scalars; `composed` has tuples, arrays, options, results, complex
 //! numbers and the support code of `#[derive(Elt)]`.
 
+use crate::Op;
 use crate::arena::Term;
 use crate::composed::{add_component, collect};
 use crate::exp::{Exp, IntoExp};
@@ -204,6 +205,26 @@ pub trait Primitive: Elt<Exp = Exp<Self>, Parts = Self> + Into<Constant> + Defau
     fn as_bytes(values: &[Self]) -> &[u8];
     /// Reads `count` values of a column back; missing values are zero.
     fn from_bytes(bytes: &[u8], count: usize) -> Result<Vec<Self>, TryReserveError>;
+    /// Returns the value of a constant of this type.
+    #[doc(hidden)]
+    fn from_constant(constant: Constant) -> Self;
+
+    /// Converts a plain value to another scalar type as [`Exp::cast`] does an expression: Rust's `as`, for generic functions, and for `f16` and
+    /// `bf16`, which have none.
+    ///
+    /// ```
+    /// use pumice::{Float, Primitive, prelude::*};
+    /// #[embed]
+    /// fn half<T: Float>(x: T) -> T {
+    ///     x * 0.5f64.cast::<T>()
+    /// }
+    /// assert_eq!(half(3f32), 1.5);
+    /// assert_eq!(pumice::run(use_(&[3f64]).map(half))?.to_vec()?, [1.5]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    fn cast<U: Primitive>(self) -> U {
+        U::from_constant(Op::Cast.evaluate(U::TYPE, &[self.into()]))
+    }
 }
 
 macro_rules! primitive {
@@ -222,6 +243,10 @@ macro_rules! primitive {
                 values.extend(bytes.as_chunks::<{ size_of::<$t>() }>().0.iter().take(count).map(decode));
                 values.resize(count, <$t>::default());
                 Ok(values)
+            }
+            fn from_constant(constant: Constant) -> $t {
+                let decode = |$value: &[u8; size_of::<$t>()]| $decode;
+                constant.bits().to_le_bytes().first_chunk().map_or(<$t>::default(), decode)
             }
         }
     )* };

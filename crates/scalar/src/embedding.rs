@@ -10,6 +10,7 @@ use crate::elt::{Elt, Lift, Primitive};
 use crate::exp::{Exp, constant};
 use crate::graph::{Graph, Id, Node};
 use crate::number::Integer;
+pub use crate::plain::PlainOrdered;
 use std::cell::Cell;
 use std::collections::HashSet;
 

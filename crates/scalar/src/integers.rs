@@ -5,10 +5,11 @@ use crate::Op;
 use crate::arena::Term;
 use crate::exp::Exp;
 use crate::graph::{FailureKind, Site};
-use crate::number::{Integer, as_wide, integer};
+use crate::number::{Integer, Signed, as_wide, integer};
 use crate::option::OptionExp;
 use crate::place::Place;
 use crate::types::ScalarType;
+use crate::while_;
 use std::panic::Location;
 
 /// Fails where an argument is outside of a function's domain; the argument is said.
@@ -224,6 +225,23 @@ impl<T: Integer> Exp<T> {
         OptionExp::present_if(self.gt(T::ZERO), decimal_logarithm(self))
     }
 
+    /// The integer part of the logarithm to a base. That of a number that is not positive, or to a base below 2, is a failure.
+    #[doc = example!(use_(&[80, 81]).map(|x| x.ilog(3)) => [3, 4])]
+    #[track_caller]
+    pub fn ilog(self, base: impl Into<Exp<T>>) -> Exp<u32> {
+        let (base, location) = (base.into(), Location::caller());
+        let holds = require(self.gt(T::ZERO), self, "ilog", location)
+            & require(base.gt(T::ONE), base, "ilog", location);
+        holds.select(logarithm(self, base), Exp::from(0))
+    }
+
+    /// The integer part of the logarithm to a base; none of a number that is not positive, and to a base below 2.
+    #[doc = example!(use_(&[81, 0]).map(|x| x.checked_ilog(3)) => [Some(4), None])]
+    pub fn checked_ilog(self, base: impl Into<Exp<T>>) -> OptionExp<Exp<u32>> {
+        let base = base.into();
+        OptionExp::present_if(self.gt(T::ZERO) & base.gt(T::ONE), logarithm(self, base))
+    }
+
     /// The quotient, rounded up. Dividing by zero is a failure.
     ///
     /// ```
@@ -283,6 +301,20 @@ impl<T: Integer> Exp<T> {
     }
 }
 
+impl<T: Integer + Signed> Exp<T> {
+    /// Whether this is above zero.
+    #[doc = example!(use_(&[-3, 0, 4]).map(|x| x.is_positive()) => [false, false, true])]
+    pub fn is_positive(self) -> Exp<bool> {
+        self.gt(T::ZERO)
+    }
+
+    /// Whether this is below zero.
+    #[doc = example!(use_(&[-3, 0, 4]).map(|x| x.is_negative()) => [true, false, false])]
+    pub fn is_negative(self) -> Exp<bool> {
+        self.lt(T::ZERO)
+    }
+}
+
 /// The upper 64 bits of the product of two `u64`s, from products of halves.
 fn high_product(a: Term, b: Term) -> Term {
     let half = |word: Exp<u64>| (word & u64::from(u32::MAX), word >> 32);
@@ -316,9 +348,18 @@ fn decimal_logarithm<T: Integer>(x: Exp<T>) -> Exp<u32> {
     powers.map(|power| x.ge(integer::<T>(power)).cast::<u32>()).fold(Exp::from(0), |sum, above| sum + above)
 }
 
+/// The integer part of the logarithm to a base of 2 or more; anything of a number that is not positive.
+fn logarithm<T: Integer>(x: Exp<T>, base: Exp<T>) -> Exp<u32> {
+    // With a smaller base the loop would not end.
+    let base = base.max(integer(2));
+    let divided = |(rest, count): (Exp<T>, Exp<u32>)| (rest.binary(Op::Div, base), count + 1);
+    while_((x, Exp::from(0)), |(rest, _)| rest.ge(base), divided).1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::option::tests::{constants, evaluate, failure};
 
     macro_rules! as_rust {
         ($($t:ident [$($method:ident)*];)*) => { $(
@@ -346,12 +387,12 @@ mod tests {
     #[test]
     fn methods_mean_what_they_do_in_rust() {
         as_rust! {
-            i32 [count_zeros leading_ones trailing_ones swap_bytes reverse_bits count_ones leading_zeros trailing_zeros unsigned_abs signum];
-            i64 [count_zeros leading_ones trailing_ones swap_bytes reverse_bits count_ones leading_zeros trailing_zeros unsigned_abs signum];
+            i32 [count_zeros leading_ones trailing_ones swap_bytes reverse_bits count_ones leading_zeros trailing_zeros unsigned_abs signum is_positive is_negative];
+            i64 [count_zeros leading_ones trailing_ones swap_bytes reverse_bits count_ones leading_zeros trailing_zeros unsigned_abs signum is_positive is_negative];
             u32 [count_zeros leading_ones trailing_ones swap_bytes reverse_bits count_ones leading_zeros trailing_zeros is_power_of_two];
             u64 [count_zeros leading_ones trailing_ones swap_bytes reverse_bits count_ones leading_zeros trailing_zeros is_power_of_two];
-            i8 [count_zeros leading_ones trailing_ones swap_bytes reverse_bits count_ones leading_zeros trailing_zeros unsigned_abs signum];
-            i16 [count_zeros leading_ones trailing_ones swap_bytes reverse_bits count_ones leading_zeros trailing_zeros unsigned_abs signum];
+            i8 [count_zeros leading_ones trailing_ones swap_bytes reverse_bits count_ones leading_zeros trailing_zeros unsigned_abs signum is_positive is_negative];
+            i16 [count_zeros leading_ones trailing_ones swap_bytes reverse_bits count_ones leading_zeros trailing_zeros unsigned_abs signum is_positive is_negative];
             u8 [count_zeros leading_ones trailing_ones swap_bytes reverse_bits count_ones leading_zeros trailing_zeros is_power_of_two];
             u16 [count_zeros leading_ones trailing_ones swap_bytes reverse_bits count_ones leading_zeros trailing_zeros is_power_of_two];
         }
@@ -384,6 +425,28 @@ mod tests {
             assert_eq!(Exp::from(x).next_multiple_of(y).term().constant(), Some(next.into()), "{x} {y}");
         }
         assert_eq!(Exp::from((1 << 30) + 1).next_power_of_two().term().constant(), Some(0.into()));
+    }
+
+    #[test]
+    fn logarithms_to_any_base_are_those_of_rust() {
+        macro_rules! logarithms {
+            ($($t:ident)*) => { $(
+                for x in [0, 1, 2, 9, 26, 27, 100, <$t>::MAX, <$t>::MIN, <$t>::MAX / 2] {
+                    for base in [0, 1, 2, 3, 10, <$t>::MAX, <$t>::MIN] {
+                        let found = evaluate(|(x, base): (Exp<$t>, Exp<$t>)| x.checked_ilog(base), (x, base));
+                        assert_eq!(found, constants(x.checked_ilog(base)), "{x} {base}");
+                        if let Some(log) = x.checked_ilog(base) {
+                            let found = evaluate(|(x, base): (Exp<$t>, Exp<$t>)| x.ilog(base), (x, base));
+                            assert_eq!(found, constants(log), "{x} {base}");
+                        } else {
+                            let kind = failure(|(x, base): (Exp<$t>, Exp<$t>)| x.ilog(base), (x, base)).map(|found| found.0);
+                            assert_eq!(kind, Some(FailureKind::OutsideDomain), "{x} {base}");
+                        }
+                    }
+                }
+            )* };
+        }
+        logarithms!(i8 i16 i32 i64 u8 u16 u32 u64);
     }
 
     #[test]

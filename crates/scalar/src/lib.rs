@@ -27,6 +27,7 @@ mod op;
 mod option;
 mod overflow;
 mod place;
+mod plain;
 mod schedule;
 mod simplify;
 pub mod text;

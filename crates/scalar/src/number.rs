@@ -1,8 +1,12 @@
 //! The classes of scalar types, and constants of a type that is not known yet, for functions over any `T: Number` or
-//! `T: Float`. Operations are elsewhere.
+//! `T: Float`, with the methods of plain values of such a type (`plain.rs`). Operations on expressions are elsewhere.
 
 use crate::elt::Primitive;
 use crate::exp::Exp;
+use crate::plain::{
+    Narrow, PlainOrdered, as_rust, declared, evaluated, float_methods, integer_methods, number_methods,
+    signed_methods, through_f32,
+};
 use crate::types::{Constant, ScalarType};
 use crate::{Op, Term};
 use half::{bf16, f16};
@@ -11,7 +15,8 @@ use std::ops::{
     Shr, Sub, SubAssign,
 };
 
-/// A type whose values have an order: numbers and characters.
+/// A type whose values have an order: numbers and characters. Plain values of such a type have `min`, `max` and `clamp`
+/// ([`PlainOrdered`](crate::embedding::PlainOrdered)), as expressions have.
 ///
 /// ```
 /// use pumice::{Ordered, prelude::*};
@@ -22,7 +27,7 @@ use std::ops::{
 /// assert_eq!(found.to_vec()?, [('a', 'b')]);
 /// # Ok::<(), pumice::Error>(())
 /// ```
-pub trait Ordered: Primitive + PartialOrd {}
+pub trait Ordered: Primitive + PartialOrd + PlainOrdered {}
 
 /// A type with arithmetic: every scalar type but `bool` and `char`. Its values have Rust's operators, so that a plain function, or an
 /// `#[embed]` function, over any `T: Number` needs no other bound.
@@ -63,6 +68,10 @@ pub trait Number:
     const MIN: Self;
     /// The largest finite value.
     const MAX: Self;
+
+    /// Returns this to a power: [`Exp::pow`] of a plain value.
+    fn pow(self, exponent: Self::Exponent) -> Self;
+    number_methods!(declared!);
 }
 
 /// A type with bit operations: integers and `bool`.
@@ -98,6 +107,8 @@ pub trait Integer: Number<Exponent = u32> + Bits + Shl<Output = Self> + Shr<Outp
     type Signed: Integer + Signed;
     /// The width in bits.
     const BITS: u32;
+
+    integer_methods!(declared!);
 }
 
 /// A type with a sign: signed integers and floats.
@@ -111,9 +122,22 @@ pub trait Integer: Number<Exponent = u32> + Bits + Shl<Output = Self> + Shr<Outp
 /// assert_eq!(found.to_vec()?, [-2.5, -3.0]);
 /// # Ok::<(), pumice::Error>(())
 /// ```
-pub trait Signed: Number + Neg<Output = Self> {}
+pub trait Signed: Number + Neg<Output = Self> {
+    signed_methods!(declared!);
+}
 
-/// A float type.
+/// Methods of floats that Rust has not, or not yet.
+macro_rules! not_in_rust {
+    ($($name:ident $op:ident),*) => { $(
+        #[doc = concat!("[`Exp::", stringify!($name), "`] of a plain value.")]
+        fn $name(self) -> Self {
+            evaluated(Op::$op, &[self])
+        }
+    )* };
+}
+
+/// A float type. Plain values of such a type have the methods that are listed here: in a generic function, and, where this trait is imported,
+/// `f16` and `bf16` too, and all floats those that Rust has not.
 ///
 /// ```
 /// use pumice::prelude::*;
@@ -138,6 +162,30 @@ pub trait Float: Signed + Number<Exponent = Self> {
     const INFINITY: Self;
     /// Not a number.
     const NAN: Self;
+
+    float_methods!(declared!);
+
+    /// Returns this × `factor` + `summand` with one rounding.
+    fn mul_add(self, factor: Self, summand: Self) -> Self {
+        evaluated(Op::MulAdd, &[self, factor, summand])
+    }
+    /// Whether this is neither zero, subnormal, infinite nor NaN.
+    fn is_normal(self) -> bool {
+        self.abs() >= Self::MIN_POSITIVE && self.is_finite()
+    }
+    /// Whether this is subnormal: smaller than any normal number, and not zero.
+    fn is_subnormal(self) -> bool {
+        self.abs() < Self::MIN_POSITIVE && self != Self::ZERO
+    }
+    /// Returns 1 through the square root, each of the two rounded.
+    fn rsqrt(self) -> Self {
+        self.sqrt().recip()
+    }
+    /// Returns a number between this and another, by how far it is from the first to the second.
+    fn lerp(self, to: Self, part: Self) -> Self {
+        self + (to - self) * part
+    }
+    not_in_rust!(exp10 Exp10, erf Erf, erfc Erfc, gamma Gamma, ln_gamma LnGamma);
 }
 
 /// Returns a number as an expression of whatever type is wanted, converted as Rust's `as` does.
@@ -172,8 +220,14 @@ macro_rules! floats {
             const ONE: $t = 1.0;
             const MIN: $t = <$t>::MIN;
             const MAX: $t = <$t>::MAX;
+            fn pow(self, exponent: $t) -> $t {
+                self.powf(exponent)
+            }
+            number_methods!(as_rust! $t);
         }
-        impl Signed for $t {}
+        impl Signed for $t {
+            signed_methods!(as_rust! $t);
+        }
         impl Float for $t {
             const PI: $t = { use $consts as consts; consts::PI };
             const E: $t = { use $consts as consts; consts::E };
@@ -181,6 +235,7 @@ macro_rules! floats {
             const MIN_POSITIVE: $t = <$t>::MIN_POSITIVE;
             const INFINITY: $t = <$t>::INFINITY;
             const NAN: $t = <$t>::NAN;
+            float_methods!(as_rust! $t);
         }
     )* };
 }
@@ -197,8 +252,14 @@ macro_rules! halves {
             const ONE: $t = <$t>::ONE;
             const MIN: $t = <$t>::MIN;
             const MAX: $t = <$t>::MAX;
+            fn pow(self, exponent: $t) -> $t {
+                self.powf(exponent)
+            }
+            number_methods!(through_f32! $t);
         }
-        impl Signed for $t {}
+        impl Signed for $t {
+            signed_methods!(through_f32! $t);
+        }
         impl Float for $t {
             const PI: $t = <$t>::PI;
             const E: $t = <$t>::E;
@@ -206,6 +267,7 @@ macro_rules! halves {
             const MIN_POSITIVE: $t = <$t>::MIN_POSITIVE;
             const INFINITY: $t = <$t>::INFINITY;
             const NAN: $t = <$t>::NAN;
+            float_methods!(through_f32! $t);
         }
     )* };
 }
@@ -219,12 +281,18 @@ macro_rules! integers {
             const ONE: $t = 1;
             const MIN: $t = <$t>::MIN;
             const MAX: $t = <$t>::MAX;
+            #[track_caller]
+            fn pow(self, exponent: u32) -> $t {
+                <$t>::pow(self, exponent)
+            }
+            number_methods!(as_rust! $t);
         }
         impl Bits for $t {}
         impl Integer for $t {
             type Unsigned = $unsigned;
             type Signed = $signed;
             const BITS: u32 = <$t>::BITS;
+            integer_methods!(as_rust! $t);
         }
     )* };
 }
@@ -239,7 +307,13 @@ integers! {
     u16 u16 i16;
 }
 
+macro_rules! signed_integers {
+    ($($t:ident)*) => { $(impl Signed for $t {
+        signed_methods!(as_rust! $t);
+    })* };
+}
+signed_integers!(i8 i16 i32 i64);
+
 macro_rules! mark { ($mark:ident: $($t:ident)*) => { $(impl $mark for $t {})* }; }
-mark!(Signed: i8 i16 i32 i64);
 mark!(Bits: bool);
 mark!(Ordered: i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 char);

@@ -4,7 +4,7 @@
 //! the host and in programs alike, so equal options have equal columns.
 
 use crate::arena::Term;
-use crate::composed::{either, equal, zero};
+use crate::composed::{ResultExp, either, equal, err, ok, zero};
 use crate::elt::{Elt, Lift, own_parts};
 use crate::exp::{Exp, IntoExp, constant};
 use crate::types::{Constant, ScalarType};
@@ -90,6 +90,12 @@ impl<L: Lift> OptionExp<L> {
         either(self.present, || condition(self.looked_at()), || Exp::from(false))
     }
 
+    /// Whether there is no value, or a condition on it holds.
+    #[doc = example!(use_(&[Some(3), Some(2), None]).map(|x| x.is_none_or(|x| x.gt(2))) => [true, false, true])]
+    pub fn is_none_or(self, condition: impl FnOnce(L) -> Exp<bool>) -> Exp<bool> {
+        either(self.present, || condition(self.looked_at()), || Exp::from(true))
+    }
+
     /// Applies a function to the value, where there is one.
     ///
     /// ```
@@ -108,6 +114,31 @@ impl<L: Lift> OptionExp<L> {
         either(self.present, || f(self.looked_at()), none)
     }
 
+    /// Applies a function to the value; another result where there is none.
+    #[doc = example!(use_(&[Some(3), None]).map(|x| x.map_or(7, |x| x * 2)) => [6, 7])]
+    pub fn map_or<M: Lift>(self, default: impl IntoExp<M::Elt>, f: impl FnOnce(L) -> M) -> M {
+        let default = default.into_exp();
+        either(self.present, || f(self.looked_at()), || default)
+    }
+
+    /// Applies a function to the value, or evaluates `default` where there is none; only one of them is computed.
+    #[doc = example!(use_(&[Some(3), None]).map(|x| x.map_or_else(|| constant(7), |x| x * 2)) => [6, 7])]
+    pub fn map_or_else<M: Lift>(self, default: impl FnOnce() -> M, f: impl FnOnce(L) -> M) -> M {
+        either(self.present, || f(self.looked_at()), default)
+    }
+
+    /// Returns the value, or an error where there is none.
+    #[doc = example!(use_(&[Some(3), None]).map(|x| x.ok_or(constant(true))) => [Ok(3), Err(true)])]
+    pub fn ok_or<M: Lift>(self, error: M) -> ResultExp<L, M> {
+        self.ok_or_else(|| error)
+    }
+
+    /// Returns the value, or the result of `error` where there is none, which is computed only there.
+    #[doc = example!(use_(&[Some(3), None]).map(|x| x.ok_or_else(|| constant(true))) => [Ok(3), Err(true)])]
+    pub fn ok_or_else<M: Lift>(self, error: impl FnOnce() -> M) -> ResultExp<L, M> {
+        either(self.present, || ok(self.value), || err(error()))
+    }
+
     /// Returns the value only where a condition on it holds.
     #[doc = example!(use_(&[Some(3), Some(4), None]).map(|x| x.filter(|x| (x % 2).eq(0))) => [None, Some(4), None])]
     pub fn filter(self, condition: impl FnOnce(L) -> Exp<bool>) -> OptionExp<L> {
@@ -121,6 +152,25 @@ impl<L: Lift> OptionExp<L> {
             present: self.present | other.present,
             value: self.present.select(self.value, other.value),
         }
+    }
+
+    /// Returns this value where there is one, else the result of `other`, which is computed only there.
+    #[doc = example!(use_(&[Some(3), None]).map(|x| x.or_else(|| some(constant(7)))) => [Some(3), Some(7)])]
+    pub fn or_else(self, other: impl FnOnce() -> OptionExp<L>) -> OptionExp<L> {
+        either(self.present, || self, other)
+    }
+
+    /// Returns the other value where there are both.
+    #[doc = example!(use_(&[Some(3), None]).map(|x| x.and(some(constant('c')))) => [Some('c'), None])]
+    pub fn and<M: Lift>(self, other: OptionExp<M>) -> OptionExp<M> {
+        OptionExp::present_if(self.present & other.present, other.value)
+    }
+
+    /// Returns the value of the one that has one, where the other has none.
+    #[doc = example!(use_(&[Some(3), None]).map(|x| x.xor(some(constant(7)))) => [None, Some(7)])]
+    pub fn xor(self, other: OptionExp<L>) -> OptionExp<L> {
+        let value = self.present.select(self.value, other.value);
+        OptionExp::present_if(self.present ^ other.present, value)
     }
 
     /// Returns both values, where there are both.
@@ -146,6 +196,15 @@ impl<L: Lift> OptionExp<L> {
     #[doc = example!(use_(&[Some(3), None]).map(|x| x.unwrap_or_else(|| constant(7))) => [3, 7])]
     pub fn unwrap_or_else(self, default: impl FnOnce() -> L) -> L {
         either(self.present, || self.looked_at(), default)
+    }
+
+    /// Returns the value, or the default of its type where there is none.
+    #[doc = example!(use_(&[Some(3), None]).map(|x| x.unwrap_or_default()) => [3, 0])]
+    pub fn unwrap_or_default(self) -> L
+    where
+        L::Elt: Default,
+    {
+        self.unwrap_or(<L::Elt>::default())
     }
 
     /// Whether both are absent, or both present with equal values.
@@ -344,6 +403,18 @@ pub(crate) mod tests {
             assert_eq!(other, constants(value.unwrap_or(7)));
             let lazy = evaluate(|x: OptionExp<Exp<i32>>| x.unwrap_or_else(|| Exp::from(8)), value);
             assert_eq!(lazy, constants(value.unwrap_or(8)));
+            let tested = evaluate(|x: OptionExp<Exp<i32>>| x.is_none_or(|x| (12 / x).gt(0)), value);
+            assert_eq!(tested, constants(value.is_none_or(|x| 12 / x > 0)));
+            let mapped = evaluate(|x: OptionExp<Exp<i32>>| x.map_or(7, |x| 100 / x), value);
+            assert_eq!(mapped, constants(value.map_or(7, |x| 100 / x)));
+            let lazy = evaluate(|x: OptionExp<Exp<i32>>| x.map_or_else(|| Exp::from(8), |x| 100 / x), value);
+            assert_eq!(lazy, constants(value.map_or(8, |x| 100 / x)));
+            let result = evaluate(|x: OptionExp<Exp<i32>>| x.ok_or(Exp::from('c')), value);
+            assert_eq!(result, constants(value.ok_or('c')));
+            let other = evaluate(|x: OptionExp<Exp<i32>>| x.or_else(|| some(Exp::from(8))), value);
+            assert_eq!(other, constants(value.or(Some(8))));
+            let default = evaluate(|x: OptionExp<Exp<i32>>| x.unwrap_or_default(), value);
+            assert_eq!(default, constants(value.unwrap_or_default()));
             let flags = evaluate(|x: OptionExp<Exp<i32>>| (x.is_some(), x.is_none()), value);
             assert_eq!(flags, constants((value.is_some(), value.is_none())));
         }
@@ -359,6 +430,9 @@ pub(crate) mod tests {
         for value in [(Some(1), Some(2)), (None, Some(0)), (Some(1), None), (None, None), (Some(3), Some(3))]
         {
             let (or, equal) = (value.0.or(value.1), value.0 == value.1);
+            let (and, xor) = (value.0.and(value.1), value.0.xor(value.1));
+            assert_eq!(evaluate::<(Option<i32>, Option<i32>), _>(|(a, b)| a.and(b), value), constants(and));
+            assert_eq!(evaluate::<(Option<i32>, Option<i32>), _>(|(a, b)| a.xor(b), value), constants(xor));
             assert_eq!(evaluate::<(Option<i32>, Option<i32>), _>(|(a, b)| a.or(b), value), constants(or));
             assert_eq!(evaluate::<(Option<i32>, Option<i32>), _>(|(a, b)| a.eq(b), value), constants(equal));
         }

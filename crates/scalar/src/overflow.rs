@@ -3,6 +3,7 @@
 //! their use of the flag.
 
 use crate::Op;
+use crate::arena::Term;
 use crate::arithmetic::{power, quotient_below, remainder_above_zero};
 use crate::exp::Exp;
 use crate::number::{Integer, Signed, integer};
@@ -59,10 +60,22 @@ fn shift<T: Integer>(op: Op, a: Exp<T>, distance: Exp<u32>) -> Flagged<T> {
     (a.binary(op, within), distance.ge(T::BITS))
 }
 
+/// Adds a number of the signed type of the width.
+fn add_signed<T: Integer>(a: Exp<T>, b: Exp<T::Signed>) -> Flagged<T> {
+    let bits = Exp::from_term(Term::apply(Op::Bitcast, T::TYPE, &[b.term()]));
+    let (sum, wraps) = add(a, bits);
+    // The bits of a negative number are 2^width too large: the sum of unsigned numbers wraps unless it leaves below zero.
+    (sum, if is_signed::<T>() { wraps } else { wraps ^ b.is_below_zero() })
+}
+
+/// Whether the quotient of the two overflows: that of the smallest number and -1 does.
+fn leaves<T: Integer>(a: Exp<T>, b: Exp<T>) -> Exp<bool> {
+    if is_signed::<T>() { a.eq(T::MIN) & b.eq(integer::<T>(-1)) } else { Exp::from(false) }
+}
+
 /// Whether a quotient or remainder of the two is defined and fits.
 fn divides<T: Integer>(a: Exp<T>, b: Exp<T>) -> Exp<bool> {
-    let divides = b.ne(T::ZERO);
-    if is_signed::<T>() { divides & !(a.eq(T::MIN) & b.eq(integer::<T>(-1))) } else { divides }
+    b.ne(T::ZERO) & !leaves(a, b)
 }
 
 /// The result, where it did not wrap.
@@ -244,6 +257,69 @@ impl<T: Integer> Exp<T> {
     pub fn wrapping_rem(self, divisor: impl Into<Exp<T>>) -> Exp<T> {
         self % divisor.into()
     }
+
+    /// Returns the quotient of [`div_euclid`](Exp::div_euclid), wrapped to the width. Dividing by zero is a failure.
+    #[doc = example!(use_(&[-7i8, i8::MIN]).map(|x| x.wrapping_div_euclid(-1)) => [7, i8::MIN])]
+    #[track_caller]
+    pub fn wrapping_div_euclid(self, divisor: impl Into<Exp<T>>) -> Exp<T> {
+        self.div_euclid(divisor)
+    }
+
+    /// Returns the remainder that is not negative, 0 where the quotient overflows. Dividing by zero is a failure.
+    #[doc = example!(use_(&[(-7i8, 4i8), (i8::MIN, -1)]).map(|(x, y)| x.wrapping_rem_euclid(y)) => [1, 0])]
+    #[track_caller]
+    pub fn wrapping_rem_euclid(self, divisor: impl Into<Exp<T>>) -> Exp<T> {
+        self.rem_euclid(divisor)
+    }
+
+    /// Returns the quotient, or the largest number where it overflows. Dividing by zero is a failure.
+    #[doc = example!(use_(&[7i8, i8::MIN]).map(|x| x.saturating_div(-1)) => [-7, i8::MAX])]
+    #[track_caller]
+    pub fn saturating_div(self, divisor: impl Into<Exp<T>>) -> Exp<T> {
+        let divisor = divisor.into();
+        saturated((self / divisor, leaves(self, divisor)), Exp::from(false))
+    }
+
+    /// Returns the quotient, wrapped to the width, and whether it overflows. Dividing by zero is a failure.
+    #[doc = example!(use_(&[7i8, i8::MIN]).map(|x| x.overflowing_div(-1)) => [(-7, false), (i8::MIN, true)])]
+    #[track_caller]
+    pub fn overflowing_div(self, divisor: impl Into<Exp<T>>) -> (Exp<T>, Exp<bool>) {
+        let divisor = divisor.into();
+        (self / divisor, leaves(self, divisor))
+    }
+
+    /// Returns the remainder, 0 where the quotient overflows, and whether that does. Dividing by zero is a failure.
+    #[doc = example!(use_(&[(7i8, 4i8), (i8::MIN, -1)]).map(|(x, y)| x.overflowing_rem(y)) => [(3, false), (0, true)])]
+    #[track_caller]
+    pub fn overflowing_rem(self, divisor: impl Into<Exp<T>>) -> (Exp<T>, Exp<bool>) {
+        let divisor = divisor.into();
+        (self % divisor, leaves(self, divisor))
+    }
+
+    /// Returns the sum with a signed number, wrapped to the width.
+    #[doc = example!(use_(&[(7u8, -3i8), (2, -3)]).map(|(x, y)| x.wrapping_add_signed(y)) => [4, 255])]
+    pub fn wrapping_add_signed(self, other: impl Into<Exp<T::Signed>>) -> Exp<T> {
+        add_signed(self, other.into()).0
+    }
+
+    /// Returns the sum with a signed number; nothing where it overflows.
+    #[doc = example!(use_(&[(7u8, -3i8), (2, -3)]).map(|(x, y)| x.checked_add_signed(y)) => [Some(4), None])]
+    pub fn checked_add_signed(self, other: impl Into<Exp<T::Signed>>) -> OptionExp<Exp<T>> {
+        checked(add_signed(self, other.into()))
+    }
+
+    /// Returns the sum with a signed number, or the limit of the type that it is beyond.
+    #[doc = example!(use_(&[(7u8, -3i8), (2, -3)]).map(|(x, y)| x.saturating_add_signed(y)) => [4, 0])]
+    pub fn saturating_add_signed(self, other: impl Into<Exp<T::Signed>>) -> Exp<T> {
+        let other = other.into();
+        saturated(add_signed(self, other), other.is_below_zero())
+    }
+
+    /// Returns the sum with a signed number, wrapped to the width, and whether it overflows.
+    #[doc = example!(use_(&[(7u8, -3i8), (2, -3)]).map(|(x, y)| x.overflowing_add_signed(y)) => [(4, false), (255, true)])]
+    pub fn overflowing_add_signed(self, other: impl Into<Exp<T::Signed>>) -> (Exp<T>, Exp<bool>) {
+        add_signed(self, other.into())
+    }
 }
 
 impl<T: Integer + Signed> Exp<T> {
@@ -306,6 +382,10 @@ mod tests {
                     as_rust!(x y: wrapping_add wrapping_sub wrapping_mul checked_add checked_sub checked_mul saturating_add
                         saturating_sub saturating_mul overflowing_add overflowing_sub overflowing_mul checked_div checked_rem
                         checked_div_euclid checked_rem_euclid);
+                    if y != 0 {
+                        as_rust!(x y: wrapping_div wrapping_rem wrapping_div_euclid wrapping_rem_euclid saturating_div
+                            overflowing_div overflowing_rem);
+                    }
                 }
                 for n in [0u32, 1, 2, 3, 5, 19, 20, 31, 32, 63, 64, 65, 1000] {
                     as_rust!(x n: wrapping_shl wrapping_shr checked_shl checked_shr overflowing_shl overflowing_shr wrapping_pow
@@ -317,9 +397,20 @@ mod tests {
         )* };
     }
 
+    macro_rules! each_unsigned {
+        ($($signed:ident $t:ident),*) => { $(
+            for x in [0, 1, 2, 100, <$t>::MAX, <$t>::MAX - 1, <$t>::MAX / 2, <$t>::MAX / 2 + 1] {
+                for y in [0, 1, -1, 2, -2, 100, <$signed>::MAX, <$signed>::MIN, <$signed>::MIN + 1] {
+                    as_rust!(x y: wrapping_add_signed checked_add_signed saturating_add_signed overflowing_add_signed);
+                }
+            }
+        )* };
+    }
+
     #[test]
     fn overflow_is_what_it_is_in_rust() {
-        each_type!(i32 i64 u32 u64);
+        each_type!(i8 i16 i32 i64 u8 u16 u32 u64);
+        each_unsigned!(i8 u8, i16 u16, i32 u32, i64 u64);
         for x in [0, 5, -5, i32::MIN, i32::MAX] {
             assert_eq!(known(Exp::from(x).saturating_neg()), constants(x.saturating_neg()));
             assert_eq!(known(Exp::from(x).saturating_abs()), constants(x.saturating_abs()));

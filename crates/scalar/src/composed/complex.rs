@@ -9,7 +9,7 @@ use crate::elt::{Elt, Lift, PrintedAs};
 use crate::exp::{Exp, IntoExp, constant};
 use crate::number::Float;
 use num_complex::Complex;
-use std::ops::{Add, Div, Mul, Neg, Sub};
+use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
 /// An expression of type `Complex<T>`.
 ///
@@ -62,6 +62,19 @@ impl<T: Float> ComplexExp<T> {
     pub fn from_polar(norm: impl Into<Exp<T>>, angle: impl Into<Exp<T>>) -> Self {
         let (norm, angle) = (norm.into(), angle.into());
         ComplexExp { re: norm * angle.cos(), im: norm * angle.sin() }
+    }
+
+    /// Returns the complex number with this angle on the unit circle: e to the power of `angle` times i.
+    #[doc = example!(use_(&[0f64]).map(|angle| pumice::ComplexExp::cis(angle)) => [num_complex::Complex::new(1.0, 0.0)])]
+    pub fn cis(angle: impl Into<Exp<T>>) -> Self {
+        let angle = angle.into();
+        ComplexExp { re: angle.cos(), im: angle.sin() }
+    }
+
+    /// Returns the norm and the angle, of which [`from_polar`](ComplexExp::from_polar) makes the number.
+    #[doc = example!(use_(&[num_complex::Complex::new(2.0, 0.0)]).map(|z| z.to_polar()) => [(2.0, 0.0)])]
+    pub fn to_polar(self) -> (Exp<T>, Exp<T>) {
+        (self.norm(), self.arg())
     }
 
     /// Returns the complex conjugate.
@@ -158,6 +171,41 @@ impl<T: Float> ComplexExp<T> {
         if exponent < 0 { one / result } else { result }
     }
 
+    /// Returns this to a power, by way of norm and angle; 1 to the power of zero.
+    ///
+    /// ```
+    /// use num_complex::Complex;
+    /// use pumice::prelude::*;
+    /// let root = pumice::run(use_(&[Complex::new(0.0f64, 2.0)]).map(|z| z.powf(0.5)))?.to_vec()?[0];
+    /// assert!((root - Complex::new(1.0, 1.0)).norm() < 1e-15);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn powf(self, exponent: impl Into<Exp<T>>) -> Self {
+        let (exponent, (norm, angle)) = (exponent.into(), self.to_polar());
+        let power = ComplexExp::from_polar(norm.powf(exponent), angle * exponent);
+        let one = ComplexExp { re: number(1.0), im: number(0.0) };
+        exponent.eq(number::<T>(0.0)).select(one, power)
+    }
+
+    /// Returns 1 through this.
+    #[doc = example!(use_(&[num_complex::Complex::new(0.0, 2.0)]).map(|z| z.inv()) => [num_complex::Complex::new(0.0, -0.5)])]
+    pub fn inv(self) -> Self {
+        let square = self.norm_sqr();
+        ComplexExp { re: self.re / square, im: -self.im / square }
+    }
+
+    /// Returns the sine.
+    #[doc = example!(use_(&[num_complex::Complex::new(0f64, 0.0)]).map(|z| z.sin()) => [num_complex::Complex::new(0.0, 0.0)])]
+    pub fn sin(self) -> Self {
+        ComplexExp { re: self.re.sin() * self.im.cosh(), im: self.re.cos() * self.im.sinh() }
+    }
+
+    /// Returns the cosine.
+    #[doc = example!(use_(&[num_complex::Complex::new(0f64, 0.0)]).map(|z| z.cos()) => [num_complex::Complex::new(1.0, 0.0)])]
+    pub fn cos(self) -> Self {
+        ComplexExp { re: self.re.cos() * self.im.cosh(), im: -self.re.sin() * self.im.sinh() }
+    }
+
     /// Whether both parts are equal.
     #[doc = example!(use_(&[num_complex::Complex::new(3.0, 4.0)]).map(|z| z.eq(num_complex::Complex::new(3.0, 0.0))) => [false])]
     #[allow(clippy::should_implement_trait)]
@@ -225,6 +273,26 @@ operators! {
         let square = b.norm_sqr();
         ComplexExp { re: (a.re * b.re + a.im * b.im) / square, im: (a.im * b.re - a.re * b.im) / square }
     }, ComplexExp { re: a.re / b, im: a.im / b };
+}
+
+/// `z += w` and its like, with all that `z + w` takes.
+macro_rules! assignment {
+    ($($trait:ident $method:ident $operator:ident $operate:ident;)*) => { $(
+        impl<T: Float, R> $trait<R> for ComplexExp<T>
+        where
+            ComplexExp<T>: $operator<R, Output = ComplexExp<T>>,
+        {
+            fn $method(&mut self, other: R) {
+                *self = $operator::$operate(*self, other);
+            }
+        }
+    )* };
+}
+assignment! {
+    AddAssign add_assign Add add;
+    SubAssign sub_assign Sub sub;
+    MulAssign mul_assign Mul mul;
+    DivAssign div_assign Div div;
 }
 
 macro_rules! real_operators {
@@ -330,6 +398,24 @@ mod tests {
         }
     }
 
+    #[test]
+    fn operators_assign_complex_and_real_numbers() {
+        let (a, b, r) = (Z::new(1.5, -2.0), Z::new(0.25, 3.0), -2.5);
+        let results = evaluate::<(Z, Z, f64), _>(
+            |(mut a, b, r)| {
+                a += b;
+                a -= r;
+                a *= Z::new(2.0, 1.0);
+                a /= b;
+                a += 4.0;
+                [a, b.inv()]
+            },
+            (a, b, r),
+        );
+        let expected = (a + b - r) * Z::new(2.0, 1.0) / b + 4.0;
+        same(&results, &[expected, b.inv()].map(|z| [z.re, z.im]).concat(), &(a, b));
+    }
+
     fn close(found: f64, expected: f64, scale: f64) -> bool {
         (found - expected).abs() <= 1e-14 * scale
     }
@@ -350,7 +436,11 @@ mod tests {
         for z in [Z::new(0.5, -0.25), Z::new(-1.5, 2.0)] {
             let results = evaluate::<Z, _>(|z| [z.powi(5), z.powi(-3), z.powi(0), z.exp(), z.ln()], z);
             let plain = [z.powi(5), z.powi(-3), z.powi(0), z.exp(), z.ln()].map(|z| [z.re, z.im]).concat();
-            for (found, expected) in results.iter().zip(plain) {
+            let more =
+                evaluate::<Z, _>(|z| [z.powf(1.7), z.powf(0.0), z.sin(), z.cos(), ComplexExp::cis(z.re)], z);
+            let plain_more =
+                [z.powf(1.7), z.powf(0.0), z.sin(), z.cos(), Z::cis(z.re)].map(|z| [z.re, z.im]).concat();
+            for (found, expected) in results.iter().chain(&more).zip(plain.into_iter().chain(plain_more)) {
                 assert!(close(found.as_float().unwrap(), expected, 100.0), "{z}: {found:?}, {expected}");
             }
         }

@@ -25,6 +25,7 @@ macro_rules! integer_tables {
                 a.overflowing_mul(b).1 => a.overflowing_mul(b).1;
                 a.overflowing_shr(b.cast::<u32>()).0 => a.overflowing_shr(b as u32).0;
                 a.wrapping_mul(b) => a.wrapping_mul(b);
+                a.checked_ilog(b).unwrap_or(77) => a.checked_ilog(b).unwrap_or(77);
             })
         }
 
@@ -53,6 +54,9 @@ macro_rules! integer_tables {
                 a.div_euclid(b) => a.wrapping_div_euclid(b);
                 a.rem_euclid(7) => a.rem_euclid(7);
                 a.div_euclid(7) => a.div_euclid(7);
+                a.saturating_div(b) => a.saturating_div(b);
+                a.overflowing_div(b).1 => a.overflowing_div(b).1;
+                a.overflowing_rem(b).0 => a.overflowing_rem(b).0;
             })
         }
     )* };
@@ -67,17 +71,19 @@ integer_tables! {
 /// Methods that Rust has for unsigned numbers only.
 pub fn multiples_of_unsigned_numbers(h: &Harness) -> Outcome {
     macro_rules! multiples {
-        ($($t:ident $edges:ident),*) => { $(
+        ($($t:ident $signed:ident $edges:ident),*) => { $(
             let inputs = pairs(&$edges()).into_iter().filter(|(_, b)| *b != 0).collect();
             table!(h, ($t, $t), inputs, Tolerance::Exact, |(a, b)| {
                 a.div_ceil(b) => a.div_ceil(b);
                 a.next_multiple_of(b) => a.checked_next_multiple_of(b).unwrap_or_else(|| (a / b + 1).wrapping_mul(b));
                 a.is_power_of_two() => a.is_power_of_two();
                 a.next_power_of_two() => a.checked_next_power_of_two().unwrap_or(0);
+                a.checked_add_signed(b.cast_signed()).unwrap_or(7) => a.checked_add_signed(b as $signed).unwrap_or(7);
+                a.saturating_add_signed(b.cast_signed()) => a.saturating_add_signed(b as $signed);
             })?;
         )* };
     }
-    multiples!(u32 edges_u32, u64 edges_u64);
+    multiples!(u32 i32 edges_u32, u64 i64 edges_u64);
     Ok(())
 }
 
