@@ -53,6 +53,11 @@ macro_rules! agree {
     };
 }
 
+#[path = "embed/lazy.rs"]
+mod lazy;
+#[path = "embed/patterns.rs"]
+mod patterns;
+
 const SOME_INTEGERS: [i32; 9] = [0, 1, -1, 2, 7, -8, 100, 255, 1024];
 const SOME_FLOATS: [f32; 8] = [0.0, -0.0, 1.0, -1.5, 0.25, 3.75, 100.0, -1e6];
 

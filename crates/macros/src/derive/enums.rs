@@ -2,8 +2,7 @@
 //! constructor and a test for each variant, and one `match_` for all. The fields are hidden; `#[embed]` knows their names.
 
 use super::input::{Element, Field, Variant};
-use crate::embed::slot;
-use heck::ToSnakeCase;
+use crate::embed::{VariantNames, slot, variant_names};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use std::collections::HashSet;
@@ -32,22 +31,15 @@ struct Named<'v> {
 
 impl<'v> Named<'v> {
     fn new(number: usize, variant: &'v Variant) -> Named<'v> {
-        let span = variant.name.span();
-        let plain = variant.name.unraw().to_string().to_snake_case();
-        let constructor = match syn::parse_str::<Ident>(&plain) {
-            Ok(_) => Ident::new(&plain, span),
-            // A word of Rust; some cannot be written as `r#word` either.
-            Err(_) if ["self", "super", "crate"].contains(&&*plain) => Ident::new(&format!("{plain}_"), span),
-            Err(_) => Ident::new_raw(&plain, span),
-        };
+        let VariantNames { constructor, is, pack } = variant_names(&variant.name);
         Named {
             variant,
             number: Literal::usize_unsuffixed(number),
             slots: variant.fields.iter().map(|field| slot(&variant.name, &field.member)).collect(),
             payloads: format_ident!("payloads_{number}"),
             constructor,
-            is: format_ident!("is_{plain}", span = span),
-            pack: format_ident!("pack_{plain}", span = span),
+            is,
+            pack,
             parts: (0..variant.fields.len()).map(|part| format_ident!("part_{part}")).collect(),
         }
     }

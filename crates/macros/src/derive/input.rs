@@ -1,6 +1,6 @@
 //! Input of `#[derive(Elt)]`: a type that can be an element, or a message at the token that says why it cannot.
 
-use crate::embed::is_scalar_type;
+use crate::embed::{is_scalar_type, lifted_type};
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use std::collections::HashSet;
@@ -39,13 +39,9 @@ pub struct Field {
 }
 
 impl Field {
-    /// Returns the type of its expression. That of a scalar is written out, so that rustc need not find it again and again.
+    /// Returns the type of its expression.
     pub fn lifted(&self) -> TokenStream {
-        let (ty, span) = (&self.ty, self.ty.span());
-        match is_scalar_type(ty) {
-            true => quote_spanned!(span=> ::pumice::Exp<#ty>),
-            false => quote_spanned!(span=> <#ty as ::pumice::Elt>::Exp),
-        }
+        lifted_type(&self.ty, None)
     }
 }
 

@@ -12,7 +12,7 @@ mod names;
 mod render;
 mod steps;
 
-pub use names::{is_scalar_type, slot};
+pub use names::{VariantNames, is_scalar_type, lifted_type, slot, variant_names};
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Error, Item, Result};
@@ -79,10 +79,20 @@ mod tests {
             ("fn f(x: f32) -> f32 { Y = x; x }", "only variables of this function"),
             ("fn f(x: f32) -> f32 { g(x)? }", "`Option` or a `Result`"),
             ("fn f(x: f32) -> f32 { g::<f32>(x) }", "found from its arguments"),
+            ("fn f(x: f32) -> f32 { let y = &mut x; x }", "give the changed value back"),
+            ("fn f(x: f32) -> f32 { let y = &raw const x; x }", "no pointers"),
+            ("fn f(s: S) -> i32 { match s { S::A(x) | S::B(y) => x, _ => 0 } }", "bind the same names"),
             (
-                "fn f(x: Option<f32>) -> f32 { match x { Some(y) | Other::One(y) => y, None => 1.0 } }",
-                "binds no names",
+                "fn f(s: S) -> i32 { match s { (S::A(x) | S::B(x), 1) if x > 0 => x, _ => 0 } }",
+                "an arm for each",
             ),
+            (
+                "fn f(s: S) -> i32 { match s { A(x) => x, _ => 0 } }",
+                "write the enum before a variant, `Enum::A`",
+            ),
+            ("fn f(s: S) -> i32 { match s { S::A(x) => x, inner::B { x } | S::C(x) => x } }", "`Enum::B`"),
+            ("fn f(s: S) -> i32 { if let A(x) = s { x } else { 0 } }", "`Enum::A`"),
+            ("fn f(s: S) -> i32 { let A { x } = s else { return 1 }; x }", "`Enum::A`"),
             ("struct S;", "before a function or an `impl` block"),
         ];
         for (item, message) in cases {

@@ -64,14 +64,19 @@ pub fn replace_self(tokens: TokenStream, own: Option<&Type>) -> TokenStream {
     tokens.into_iter().flat_map(replaced).collect()
 }
 
-/// Returns the type of the expressions of a type. That of a scalar is written out, so that rustc need not look for it.
-pub fn expression_type(ty: &Type, own: Option<&Type>) -> Result<TokenStream> {
-    check_type(ty)?;
+/// Returns the type of the expressions of a type. That of a scalar is written out, so that rustc need not find it again and again.
+pub fn lifted_type(ty: &Type, own: Option<&Type>) -> TokenStream {
     if is_scalar_type(ty) {
-        return Ok(quote_spanned!(ty.span()=> ::pumice::Exp<#ty>));
+        return quote_spanned!(ty.span()=> ::pumice::Exp<#ty>);
     }
     let (span, ty) = (ty.span(), replace_self(ty.to_token_stream(), own));
-    Ok(quote_spanned!(span=> <#ty as ::pumice::Elt>::Exp))
+    quote_spanned!(span=> <#ty as ::pumice::Elt>::Exp)
+}
+
+/// Returns the type of the expressions of a type, if an embedded function can have it.
+pub fn expression_type(ty: &Type, own: Option<&Type>) -> Result<TokenStream> {
+    check_type(ty)?;
+    Ok(lifted_type(ty, own))
 }
 
 /// Returns the same type as a name, for which a trait can be implemented.

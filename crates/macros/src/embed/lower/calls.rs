@@ -2,9 +2,7 @@
 //!
 //! Names say what they are: `circle` is a function, `Circle` a type or variant, `PI` a constant.
 
-use super::super::names::{
-    VariantNames, expression_path, is_scalar, is_upper_case, replace_self, variant_names,
-};
+use super::super::names::{VariantNames, expression_path, is_scalar, is_upper_case, replace_self};
 use super::super::steps::{Code, Step};
 use super::{Lowering, refuse};
 use proc_macro2::{Ident, TokenStream};
@@ -73,6 +71,13 @@ impl Lowering<'_> {
         let target = self.callee(function)?;
         let mut arguments = self.operands(&call.args, out)?;
         if let Callee::Embedded(_) = target {
+            if let Some(reference) = call.args.iter().find(|argument| matches!(argument, Expr::Reference(_)))
+            {
+                return refuse(
+                    reference.span(),
+                    "an embedded function takes elements: pass the value itself",
+                );
+            }
             // The type of an absent value is inferred from the parameter if it is a plain one.
             let given = arguments.iter_mut().zip(&call.args);
             for (argument, expr) in given.filter(|(_, expr)| is_none(expr)) {
@@ -117,10 +122,9 @@ impl Lowering<'_> {
             return Ok(Callee::Function(quote_spanned!(span=> ::pumice::#constructor)));
         }
         if is_upper_case(name) {
-            return Ok(match of {
-                Some(_) => {
-                    let (of, constructor) =
-                        (self.expression_type_of(path, 1)?, variant_names(name).constructor);
+            return Ok(match self.variant(path, true) {
+                Some(VariantNames { constructor, .. }) => {
+                    let of = self.expression_type_of(path, 1)?;
                     Callee::Embedded(quote_spanned!(span=> #of::#constructor))
                 }
                 None => Callee::Struct(self.expression_type_of(path, 0)?),

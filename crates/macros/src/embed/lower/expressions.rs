@@ -2,7 +2,7 @@
 
 use super::super::names::expression_type;
 use super::super::steps::{Code, Exit, Step, assigned};
-use super::{Lowering, code, refuse};
+use super::{Lowering, NO_MUTABLE_REFERENCE, code, refuse};
 use quote::quote_spanned;
 use syn::spanned::Spanned;
 use syn::{
@@ -56,6 +56,8 @@ impl Lowering<'_> {
                 let (value, length) = (self.expr(&repeat.expr, out)?, &repeat.len);
                 Ok(code!(span, [value] [#value; #length]))
             }
+            // A reference that nothing is changed by is a copy.
+            Expr::Reference(reference) if reference.mutability.is_none() => self.expr(&reference.expr, out),
             Expr::Try(tried) => self.tried(tried, out),
             Expr::If(_) | Expr::Match(_) | Expr::Loop(_) => self.value_of(expr, out),
             Expr::Block(block) => match &block.label {
@@ -150,9 +152,8 @@ impl Lowering<'_> {
                 let value = self.expr(inner, out)?;
                 Ok(code!(span, [value] !(#value)))
             }
-            (op, _) => {
-                refuse(op.span(), "there are no references in embedded functions: elements are copied")
-            }
+            (UnOp::Deref(_), inner) => self.expr(inner, out),
+            (op, _) => refuse(op.span(), "this operator is not supported in embedded functions"),
         }
     }
 
@@ -313,9 +314,8 @@ fn unsupported(expr: &Expr) -> &'static str {
         Expr::Closure(_) => {
             "a closure is only an argument of a method here, as in `x.map(|x| x + 1)`: write an `#[embed]` function"
         }
-        Expr::Reference(_) | Expr::RawAddr(_) => {
-            "there are no references in embedded functions: elements are copied, so pass the value itself"
-        }
+        Expr::Reference(_) => NO_MUTABLE_REFERENCE,
+        Expr::RawAddr(_) => "there are no pointers in embedded functions: elements are copied",
         Expr::Unsafe(_) => "there is no `unsafe` in embedded functions",
         Expr::Async(_) | Expr::Await(_) | Expr::Yield(_) => "an embedded function does not wait",
         Expr::Macro(call) => macro_message(&call.mac),

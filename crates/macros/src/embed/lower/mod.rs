@@ -11,7 +11,7 @@ use super::render::Renderer;
 use super::steps::{Code, Step, Var, Vars, assigned, exits};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote_spanned};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use syn::ext::IdentExt;
 use syn::{Block, Error, Pat, Result, Type};
 
@@ -41,7 +41,7 @@ struct Lowering<'a> {
     source: &'a Source<'a>,
     /// The names of the variables in the generated code.
     names: Vec<Ident>,
-    scopes: Vec<HashMap<String, Var>>,
+    scopes: Vec<BTreeMap<String, Var>>,
     loops: Vec<Around>,
     loop_count: usize,
     result: Var,
@@ -52,7 +52,7 @@ pub fn function(source: &Source<'_>) -> Result<TokenStream> {
     let mut lowering = Lowering {
         source,
         names: Vec::new(),
-        scopes: vec![HashMap::new()],
+        scopes: vec![BTreeMap::new()],
         loops: Vec::new(),
         loop_count: 0,
         result: 0,
@@ -86,6 +86,10 @@ macro_rules! code {
     }};
 }
 use code;
+
+/// The message at `&mut`.
+const NO_MUTABLE_REFERENCE: &str =
+    "an embedded function changes only variables of its own: give the changed value back";
 
 fn refuse<T>(span: Span, message: impl std::fmt::Display) -> Result<T> {
     Err(Error::new(span, message))
@@ -130,7 +134,7 @@ impl Lowering<'_> {
 
     /// Lowers in a scope of its own.
     fn scoped<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        self.scopes.push(HashMap::new());
+        self.scopes.push(BTreeMap::new());
         let result = f(self);
         self.scopes.pop();
         result

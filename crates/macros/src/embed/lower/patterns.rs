@@ -1,12 +1,13 @@
 //! Patterns: the condition under which a value matches, and the names that are bound then.
 
 use super::super::names::{VariantNames, field, is_camel_case, is_upper_case, variant_names};
-use super::super::steps::{Code, Step};
-use super::{Lowering, code, refuse};
+use super::super::steps::{Code, Step, Var};
+use super::{Lowering, NO_MUTABLE_REFERENCE, code, refuse};
 use proc_macro2::{Ident, Span};
 use quote::quote_spanned;
+use std::collections::BTreeMap;
 use syn::spanned::Spanned;
-use syn::{Expr, ExprRange, Lit, Member, Pat, PatIdent, PatStruct, Path, RangeLimits, Result};
+use syn::{Expr, ExprRange, Lit, Member, Pat, PatIdent, PatOr, PatStruct, Path, RangeLimits, Result};
 
 /// The condition under which a value matches (always, if there is none), and the steps that bind names.
 type Matching = (Option<Code>, Vec<Step>);
@@ -14,6 +15,23 @@ type Matching = (Option<Code>, Vec<Step>);
 /// Whether this pattern is a new name, not a constant or variant.
 pub(super) fn is_variable(pattern: &PatIdent) -> bool {
     !is_upper_case(&pattern.ident)
+}
+
+/// Refuses a pattern that always matches where others follow: it names a variant without its enum, and so is taken for a struct.
+pub(super) fn expect_test(pattern: &Pat, test: Option<&Code>) -> Result<()> {
+    let path = match pattern {
+        _ if test.is_some() => return Ok(()),
+        Pat::Paren(inner) => return expect_test(&inner.pat, test),
+        Pat::Reference(inner) => return expect_test(&inner.pat, test),
+        Pat::TupleStruct(variant) => &variant.path,
+        Pat::Struct(variant) => &variant.path,
+        _ => return Ok(()),
+    };
+    let name = path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
+    refuse(
+        path.span(),
+        format!("this is taken for a struct: write the enum before a variant, `Enum::{name}`"),
+    )
 }
 
 /// Returns a field of a value that is this variant.
@@ -31,24 +49,7 @@ impl Lowering<'_> {
             Pat::Ident(name) => self.name(name, value),
             Pat::Lit(literal) => Ok((Some(self.equals(value, &Expr::Lit(literal.clone()))?), Vec::new())),
             Pat::Range(range) => Ok((self.within(value, range)?, Vec::new())),
-            Pat::Or(alternatives) => {
-                let mut any: Option<Code> = None;
-                for case in &alternatives.cases {
-                    let (test, bindings) = self.pattern(case, value)?;
-                    if !bindings.is_empty() {
-                        return refuse(
-                            case.span(),
-                            "a pattern with `|` binds no names here: write an arm for each",
-                        );
-                    }
-                    let Some(test) = test else { return Ok((None, Vec::new())) };
-                    any = Some(match any {
-                        Some(any) => code!(span, [any, test] (#any) | (#test)),
-                        None => test,
-                    });
-                }
-                Ok((any, Vec::new()))
-            }
+            Pat::Or(sides) => self.either(sides, None, value),
             Pat::Tuple(tuple) => self.parts(tuple.elems.iter(), value),
             Pat::Slice(slice) => {
                 let element =
@@ -71,15 +72,81 @@ impl Lowering<'_> {
                 Ok((Some(self.all(test, inner, span)), bindings))
             }
             Pat::Struct(fields) => self.fields(fields, value),
-            Pat::Reference(_) => {
-                refuse(span, "there are no references in embedded functions: elements are copied")
-            }
+            // Where Rust has a reference to an element, there is the element here.
+            Pat::Reference(inner) if inner.mutability.is_none() => self.pattern(&inner.pat, value),
+            Pat::Reference(_) => refuse(span, NO_MUTABLE_REFERENCE),
             Pat::Rest(_) => refuse(span, "write `_` for each part that is left out"),
             Pat::Guard(guarded) => {
                 refuse(guarded.if_token.span, "a guard stands after a whole arm's pattern")
             }
             _ => refuse(span, "this pattern is not supported in embedded functions"),
         }
+    }
+
+    /// Matches a pattern with a guard. Where `|` binds names, each side has the guard for itself, as in Rust.
+    pub(super) fn guarded(&mut self, pattern: &Pat, guard: Option<&Expr>, value: &Code) -> Result<Matching> {
+        let span = pattern.span();
+        let (test, bindings) = self.pattern(pattern, value)?;
+        let Some(guard) = guard else { return Ok((test, bindings)) };
+        if bindings.iter().any(|step| matches!(step, Step::Branch { .. })) {
+            let Pat::Or(sides) = pattern else {
+                let message = "`|` inside of a pattern with a guard binds no names: write an arm for each";
+                return refuse(span, message);
+            };
+            return self.either(sides, Some(guard), value);
+        }
+        let mut inside = bindings.clone();
+        let holds = self.expr(guard, &mut inside)?;
+        let Some(holds) = self.closed(inside, holds, guard.span()) else {
+            return refuse(guard.span(), "a guard changes no variables and does not leave");
+        };
+        let test = match test {
+            Some(test) => self.all(test, Some(holds), span),
+            None => holds,
+        };
+        Ok((Some(test), bindings))
+    }
+
+    /// Matches the first side of `|` that does. All sides bind the same names, to the values in that one.
+    fn either(&mut self, sides: &PatOr, guard: Option<&Expr>, value: &Code) -> Result<Matching> {
+        let mut found: Vec<(&Pat, Matching, BTreeMap<String, Var>)> = Vec::new();
+        for side in &sides.cases {
+            let (matching, names) = self.scoped(|this| {
+                let matching = this.guarded(side, guard, value)?;
+                Ok((matching, this.scopes.last().cloned().unwrap_or_default()))
+            })?;
+            if let Some((pattern, (test, _), others)) = found.last() {
+                expect_test(pattern, test.as_ref())?;
+                if others.keys().ne(names.keys()) {
+                    return refuse(side.span(), "all sides of `|` bind the same names");
+                }
+            }
+            found.push((side, matching, names));
+        }
+        let names: Vec<String> = found.first().iter().flat_map(|(.., names)| names.keys().cloned()).collect();
+        let vars: Vec<Var> = names.iter().map(|_| self.hidden("either", sides.span())).collect();
+        let mut whole: Option<Matching> = None;
+        for (pattern, (test, mut bindings), own) in found.into_iter().rev() {
+            bindings.extend(vars.iter().zip(own.values()).map(|(var, own)| Step::set(*var, self.read(*own))));
+            whole = Some(match (test, whole) {
+                (Some(test), Some((others, otherwise))) => {
+                    let span = pattern.span();
+                    let any = others.map(|others| match guard {
+                        Some(_) => code!(span, [test, others] ::pumice::embedding::or(#test, ::pumice::embedding::mark(), #others)),
+                        None => code!(span, [test, others] (#test) | (#others)),
+                    });
+                    let chosen = Step::Branch { condition: test, then: bindings, otherwise, span };
+                    (any, vec![chosen])
+                }
+                (test, _) => (test, bindings),
+            });
+        }
+        let (test, chosen) = whole.unwrap_or_default();
+        if vars.is_empty() {
+            return Ok((test, Vec::new()));
+        }
+        names.iter().zip(&vars).for_each(|(name, var)| self.bind(name, *var));
+        Ok((test, vars.into_iter().map(Step::Declare).chain(chosen).collect()))
     }
 
     /// Matches a struct or a variant by the names of its fields.
@@ -211,11 +278,13 @@ impl Lowering<'_> {
         }
     }
 
-    /// Returns the names of a variant, if the path is that of one. Without fields, `Axis::X` counts as a constant, which it is, too.
+    /// Returns the names of a variant, if the path is that of one: behind a type, and not a module, which begins with a small letter.
+    /// Without fields, `Axis::X` counts as a constant, which it is, too.
     pub(super) fn variant(&self, path: &Path, has_fields: bool) -> Option<VariantNames> {
-        let last = &path.segments.last()?.ident;
+        let mut backwards = path.segments.iter().rev().map(|segment| &segment.ident);
+        let last = backwards.next()?;
         let known = ["Some", "None", "Ok", "Err"].iter().any(|name| last == name);
         let looks_so = is_camel_case(last) || (has_fields && is_upper_case(last));
-        (known || (path.segments.len() > 1 && looks_so)).then(|| variant_names(last))
+        (known || (looks_so && backwards.next().is_some_and(is_upper_case))).then(|| variant_names(last))
     }
 }

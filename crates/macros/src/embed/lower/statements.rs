@@ -2,7 +2,7 @@
 
 use super::super::names::expression_type;
 use super::super::steps::{Code, Exit, Step, Var};
-use super::patterns::is_variable;
+use super::patterns::{expect_test, is_variable};
 use super::{Lowering, code, plain_name, refuse};
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -125,6 +125,7 @@ impl Lowering<'_> {
             let mut left = Vec::new();
             self.expr_into(otherwise, None, &mut left)?;
             let (test, bindings) = self.pattern(pattern, &value)?;
+            expect_test(pattern, test.as_ref())?;
             if let Some(condition) = test {
                 out.push(Step::Branch { condition, then: Vec::new(), otherwise: left, span: pattern.span() });
             }
@@ -165,6 +166,7 @@ impl Lowering<'_> {
         if !parts.iter().any(|part| matches!(part, Expr::Let(_))) {
             return Ok((self.expr(expr, out)?, Vec::new()));
         }
+        let is_alone = parts.len() == 1;
         let mut holds: Option<Code> = None;
         let mut bindings: Vec<Step> = Vec::new();
         for part in parts {
@@ -174,6 +176,9 @@ impl Lowering<'_> {
                     let value = self.expr(&test.expr, &mut steps)?;
                     let value = self.keep(value, test.expr.span(), &mut steps);
                     let (matches, bound) = self.pattern(&test.pat, &value)?;
+                    if is_alone {
+                        expect_test(&test.pat, matches.as_ref())?;
+                    }
                     (matches.unwrap_or_else(|| truth(test.pat.span(), true)), bound)
                 }
                 part => (self.expr(part, &mut steps)?, Vec::new()),
@@ -217,17 +222,9 @@ impl Lowering<'_> {
         let span = pattern.span();
         let mut then = Vec::new();
         let condition = self.scoped(|this| {
-            let (mut test, bindings) = this.pattern(pattern, value)?;
-            if let Some(guard) = guard {
-                let mut inside = bindings.clone();
-                let holds = this.expr(guard, &mut inside)?;
-                let Some(holds) = this.closed(inside, holds, guard.span()) else {
-                    return refuse(guard.span(), "a guard changes no variables and does not leave");
-                };
-                test = Some(match test {
-                    Some(test) => code!(span, [test, holds] ::pumice::embedding::and(#test, ::pumice::embedding::mark(), #holds)),
-                    None => holds,
-                });
+            let (test, bindings) = this.guarded(pattern, guard, value)?;
+            if !others.is_empty() {
+                expect_test(pattern, test.as_ref())?;
             }
             then.extend(bindings);
             this.expr_into(&first.body, target, &mut then)?;
