@@ -3,6 +3,7 @@
 use pumice_scalar::{Place, PlacedMessage};
 use std::error::Error as StdError;
 use std::fmt;
+use std::ops::Deref;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -28,10 +29,40 @@ pub enum Error {
         path: String,
         /// The fault of the file, or the operating system's message.
         reason: String,
+        /// The call in the user's source.
+        place: Option<Place>,
+        /// The operating system's error, or the archive's, if it is one.
+        cause: Option<Cause>,
     },
     /// The device that holds the data could not give it.
     Device(Arc<dyn StdError + Send + Sync>),
 }
+
+/// Error of another library that is the cause of one of ours; its message is part of ours already. Causes are equal if their messages are.
+#[derive(Clone, Debug)]
+pub struct Cause(Arc<dyn StdError + Send + Sync>);
+
+impl Cause {
+    /// Keeps an error as a cause.
+    pub fn new(error: impl StdError + Send + Sync + 'static) -> Cause {
+        Cause(Arc::new(error))
+    }
+}
+
+impl Deref for Cause {
+    type Target = dyn StdError + Send + Sync;
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+impl PartialEq for Cause {
+    fn eq(&self, other: &Cause) -> bool {
+        self.to_string() == other.to_string()
+    }
+}
+
+impl Eq for Cause {}
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -43,7 +74,10 @@ impl fmt::Display for Error {
                     "the host is out of memory: it could not allocate {bytes} bytes for an array's elements"
                 )
             }
-            Error::File { action, path, reason } => write!(f, "cannot {action} {path}: {reason}"),
+            Error::File { action, path, reason, place, .. } => {
+                write!(f, "cannot {action} {path}: {reason}")?;
+                place.map_or(Ok(()), |place| write!(f, " in {place}"))
+            }
             Error::Device(error) => error.fmt(f),
         }
     }
@@ -57,15 +91,12 @@ impl fmt::Debug for Error {
 }
 
 impl StdError for Error {
-    /// The cause of the device's error: its own message is part of this error's already.
+    /// The operating system's error about a file, and the cause of a device's error, whose own message is this error's.
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
             Error::Device(error) => error.source(),
-            Error::Shape(_)
-            | Error::Program(_)
-            | Error::Failure(_)
-            | Error::HostMemory { .. }
-            | Error::File { .. } => None,
+            Error::File { cause, .. } => cause.as_deref().map(|cause| -> &(dyn StdError + 'static) { cause }),
+            Error::Shape(_) | Error::Program(_) | Error::Failure(_) | Error::HostMemory { .. } => None,
         }
     }
 }
@@ -112,7 +143,8 @@ impl Error {
     pub fn place(&self) -> Option<Place> {
         match self {
             Error::Shape(message) | Error::Program(message) | Error::Failure(message) => message.place(),
-            Error::HostMemory { .. } | Error::File { .. } | Error::Device(_) => None,
+            Error::File { place, .. } => *place,
+            Error::HostMemory { .. } | Error::Device(_) => None,
         }
     }
 

@@ -66,7 +66,7 @@ pub use create::{IntoArray, concat, enum_from, fill, generate, meshgrid, unit, u
 pub use data::{Array, ArrayData, HostData, Matrix, Scalar, Vector, stretch_of, whole_columns};
 pub use described::{Described, building};
 pub use elementwise::Indexed;
-pub use error::Error;
+pub use error::{Cause, Error};
 pub use expanding::{is_fixed, part_within, stretch_within};
 pub use explain::{ExplainedArray, ExplainedKernel, ExplainedPlan, Explanation, Measured, Resources};
 pub use extents::{Extent, Extents, Knowledge, Length, Shapes, Unplanned};

@@ -63,7 +63,7 @@ pub struct Launch {
     /// Its arguments.
     pub arguments: Vec<PlanArgument>,
     /// The operation that it comes from.
-    pub place: String,
+    pub place: Place,
     /// The skeleton that it was made by.
     pub skeleton: String,
     /// Why that skeleton, and why it is divided like this: sentences, recorded where it was decided.

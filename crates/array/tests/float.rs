@@ -19,7 +19,7 @@ fn kernels(result: &Arc<Described>, options: &PlanOptions) -> Vec<(String, Vec<S
     let plans = plans.unwrap_or_else(|error| panic!("{error}"));
     let kernels = plans.into_iter().filter_map(|foreseen| {
         let plan = foreseen.plan.unwrap_or_else(|error| panic!("{error}"));
-        let names = plan.launches().map(|launch| launch.place.split(' ').next().unwrap_or("").to_owned());
+        let names = plan.launches().map(|launch| launch.place.operation().to_owned());
         let names: Vec<String> = names.collect();
         let within = foreseen.within.iter().map(|within| within.split(" at ").next().unwrap_or(""));
         (!names.is_empty()).then(|| (within.collect::<Vec<_>>().join(" in "), names))

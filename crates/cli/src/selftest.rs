@@ -75,7 +75,7 @@ fn prepare(chosen: &[Case], device: &Arc<dyn Device>, options: &PlanOptions) {
     let planned = chosen.iter().filter(|case| case.plans_quickly());
     let kernels = planned.filter_map(|case| case.kernels(device.profile(), options).ok());
     let programs: Vec<Arc<Verified>> = kernels.flatten().collect();
-    let programs: Vec<&Verified> = programs.iter().map(|program| &**program).collect();
+    let programs: Vec<(&Verified, _)> = programs.iter().map(|program| (&**program, None)).collect();
     let engine = Engine::of(device.clone());
     for unit in programs.chunks(64) {
         let built =

@@ -70,6 +70,7 @@ impl Parameters for () {
 }
 
 impl<D: Shape, T: Elt> Parameter for Acc<Array<D, T>> {
+    #[track_caller]
     fn make(number: u32) -> Self {
         let place = COMPILED_AT.with(Cell::get).unwrap_or_else(|| Place::caller("argument"));
         Acc::<Array<D, T>>::argument_at(number, place)
@@ -85,6 +86,7 @@ pub(crate) fn number_of_offsets(number: u32) -> u32 {
 }
 
 impl<T: Elt> Parameter for AccRagged<T> {
+    #[track_caller]
     fn make(number: u32) -> Self {
         AccRagged::new(Acc::make(number), Acc::make(number_of_offsets(number)))
     }
@@ -108,18 +110,6 @@ thread_local! {
     static COMPILED_AT: Cell<Option<Place>> = const { Cell::new(None) };
 }
 
-/// Describes a program that the user has compiled at this place.
-pub(crate) fn described_at<R>(place: Place, describe: impl FnOnce() -> R) -> R {
-    struct Before(Option<Place>);
-    impl Drop for Before {
-        fn drop(&mut self) {
-            COMPILED_AT.with(|at| at.set(self.0));
-        }
-    }
-    let _before = Before(COMPILED_AT.with(|at| at.replace(Some(place))));
-    describe()
-}
-
 /// A Rust function that is a program with parameters `P`.
 ///
 /// ```
@@ -140,8 +130,33 @@ pub(crate) fn described_at<R>(place: Place, describe: impl FnOnce() -> R) -> R {
 pub trait Function<P> {
     /// Type of the function's result.
     type Result: ProgramResult;
-    /// Applies the function to its parameters.
+    /// Applies the function to its parameters. Their place is that of the call.
+    #[track_caller]
     fn describe(self) -> Self::Result;
+
+    /// Applies the function to its parameters, whose place is this one: explanations, profiles and errors about arguments name it.
+    ///
+    /// ```
+    /// use pumice::{Function, Place, prelude::*};
+    /// fn written<P, F: Function<P>>(program: F) -> F::Result {
+    ///     program.describe_at(Place::new("argument", "doubled.txt", 3, 7))
+    /// }
+    /// let doubled = written(|xs: Acc<Vector<i32>>| xs.map(|x| x + x));
+    /// assert_eq!(doubled.described().inputs()[0].place().to_string(), "argument at doubled.txt:3");
+    /// ```
+    fn describe_at(self, place: Place) -> Self::Result
+    where
+        Self: Sized,
+    {
+        struct Before(Option<Place>);
+        impl Drop for Before {
+            fn drop(&mut self) {
+                COMPILED_AT.with(|at| at.set(self.0));
+            }
+        }
+        let _before = Before(COMPILED_AT.with(|at| at.replace(Some(place))));
+        self.describe()
+    }
 }
 
 /// A value that fits a parameter.
@@ -234,6 +249,7 @@ macro_rules! parameters {
             Func: FnOnce($($parameter),*) -> Returned,
         {
             type Result = Returned;
+            #[track_caller]
             fn describe(self) -> Returned {
                 self($($parameter::make($number)),*)
             }

@@ -1,6 +1,6 @@
 //! Compiling and running programs: the last step from a description to results.
 
-use crate::arguments::{Arguments, Function, described_at};
+use crate::arguments::{Arguments, Function};
 use crate::call::CallArguments;
 use crate::profile::RunReport;
 use crate::results::ProgramResult;
@@ -202,8 +202,8 @@ impl Compiler {
     /// let (once, each) = (compiler.clone().compile(scaled)?, compiler.float(false).compile(scaled)?);
     /// assert_eq!(once.run(&[1.0, 2.0])?.to_vec()?, each.run(&[1.0, 2.0])?.to_vec()?);
     /// // The largest element is found before the loop, or in each of its rounds.
-    /// assert!(once.plan(&[1.0])?.launches().any(|launch| launch.place.starts_with("max")));
-    /// assert!(!each.plan(&[1.0])?.launches().any(|launch| launch.place.starts_with("max")));
+    /// assert!(once.plan(&[1.0])?.launches().any(|launch| launch.place.operation() == "max"));
+    /// assert!(!each.plan(&[1.0])?.launches().any(|launch| launch.place.operation() == "max"));
     /// # Ok::<(), pumice::Error>(())
     /// ```
     pub fn float(mut self, on: bool) -> Compiler {
@@ -375,7 +375,7 @@ impl Compiler {
     #[track_caller]
     pub fn compile<P, F: Function<P>>(&self, program: F) -> Result<Compiled<P, F::Result>> {
         let place = Place::caller("argument");
-        let results = scope(|| described_at(place, || program.describe().arrays()));
+        let results = scope(|| program.describe_at(place).arrays());
         Ok(Compiled::of(self.compile_program(ArrayProgram::of(&results))?))
     }
 

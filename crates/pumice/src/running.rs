@@ -6,6 +6,7 @@
 use crate::arguments::Arguments;
 use crate::compile::Compiled;
 use crate::results::ProgramResult;
+use pumice_array::Cause;
 use pumice_runtime::{DeviceName, Error, Result, Turn, take_turn};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -140,7 +141,8 @@ impl<V: Send + 'static> Running<V> {
         };
         if let Err(error) = Builder::new().name("pumice run".into()).spawn(run) {
             let (action, reason) = ("starting a thread for a run".into(), error.to_string());
-            shared.finish(Err(Error::Host { device, action, reason }));
+            let cause = Some(Cause::new(error));
+            shared.finish(Err(Error::Host { device, action, reason, place: None, cause }));
         }
         Running { shared }
     }

@@ -9,7 +9,7 @@ use pumice_array::{
     Array, ArrayData, ArrayProgram, Arrays, CheckedProgram, Dim0, Error as ArrayError, Explanation, Foreseen,
     Knowledge, Loop, NodeId, Plan, Read, Rounds, foresee, is_true, whole_columns, whole_number,
 };
-use pumice_runtime::profile::{Activity, Facts, Span, collect};
+use pumice_runtime::profile::{Activity, Facts, Span, at, collect};
 use pumice_runtime::work::Memo;
 use pumice_runtime::{
     Choices, Device, Engine, Error, Execution, Inputs, Plans, PreparedPlan, Result, UniformLoop, Until,
@@ -121,10 +121,18 @@ impl Untyped {
 
     /// Runs the program as a part of a run.
     fn run_until(&self, inputs: &Inputs, clock: &Clock<'_>) -> Result<Arrays> {
-        let span = Span::begin();
-        let results = self.run_plans(inputs, clock);
-        span.end(Activity::Run, || self.facts("run"));
-        results
+        self.placed(|| {
+            let span = Span::begin();
+            let results = self.run_plans(inputs, clock);
+            span.end(Activity::Run, || self.facts("run"));
+            results
+        })
+    }
+
+    /// Does work on the whole program, for its first result: what names no operation of it names that one.
+    fn placed<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
+        let place = self.program.results().first().map(|result| self.program.node(*result).place);
+        at(place, work)
     }
 
     fn run_plans(&self, inputs: &Inputs, clock: &Clock<'_>) -> Result<Arrays> {
@@ -175,8 +183,11 @@ impl Untyped {
         let reading = Reading::default();
         let first = self.prepare(reading.inputs(inputs), &reading)?;
         if first.plan().reads().is_none() {
-            let execution: Execution<'_> = first.bind(&self.engine, &self.program, reading.inputs(inputs))?;
-            return (0..runs).map(|_| execution.time()).collect();
+            return self.placed(|| {
+                let execution: Execution<'_> =
+                    first.bind(&self.engine, &self.program, reading.inputs(inputs))?;
+                (0..runs).map(|_| execution.time()).collect()
+            });
         }
         let once = |_| {
             let device = self.engine.device();
@@ -349,8 +360,9 @@ impl Untyped {
         // Adds the resources that the device reports for its kernels.
         for foreseen in self.foresee(inputs)? {
             for launch in foreseen.plan.iter().flat_map(Plan::launches) {
-                let resources = self.engine.resources(&launch.program, &self.choices.emit)?;
-                report.add_resources(&launch.program.name, &launch.place, resources);
+                let resources =
+                    at(launch.place, || self.engine.resources(&launch.program, &self.choices.emit))?;
+                report.add_resources(&launch.program.name, &launch.place.to_string(), resources);
             }
         }
         Ok(report)
@@ -427,7 +439,7 @@ impl Untyped {
             let span = Span::begin();
             let plan = Plan::new(&self.program, self.engine.device().profile(), &knowledge, plan)?;
             span.end(Activity::Planning, || self.planned(&plan));
-            PreparedPlan::new(&self.engine, &self.program, plan, emit, inputs, *limit)
+            self.placed(|| PreparedPlan::new(&self.engine, &self.program, plan, emit, inputs, *limit))
         })
     }
 }

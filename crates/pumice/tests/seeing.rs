@@ -90,7 +90,7 @@ fn an_explanation_names_operations_reasons_and_bytes() -> pumice::Result<()> {
     for explanation in explanations.values() {
         let kernels = explanation.parts.iter().flat_map(|part| &part.kernels);
         for kernel in kernels {
-            assert!(!kernel.operations.is_empty(), "{}", kernel.name);
+            assert!(!kernel.operations.is_empty() && !kernel.why.is_empty(), "{}", kernel.name);
         }
         let value: Value = serde_json::from_str(&explanation.json()).unwrap_or_default();
         assert_eq!(value["version"], 1);
@@ -212,7 +212,7 @@ fn a_trace_has_every_slice_with_its_line_and_survives_the_end_of_the_program() {
             assert!(!of(category).is_empty(), "{device}: no {category} in {text}");
         }
         // The user's lines.
-        for category in ["run", "planning", "upload", "download"] {
+        for category in ["run", "planning", "compilation", "upload", "download", "queue"] {
             for slice in of(category) {
                 let place = slice["args"]["place"].as_str().unwrap_or_default();
                 assert!(place.contains("tests/seeing.rs:"), "{device}: {slice}");
@@ -222,10 +222,6 @@ fn a_trace_has_every_slice_with_its_line_and_survives_the_end_of_the_program() {
             of("queue").into_iter().filter(|slice| slice["args"]["blocks"].is_u64()).collect();
         assert!(launches.len() >= 4, "{device}: {text}");
         for slice in launches {
-            assert!(
-                slice["args"]["place"].as_str().is_some_and(|place| place.contains("tests/seeing.rs:")),
-                "{slice}"
-            );
             assert!(slice["args"]["bytes_written"].is_u64() && slice["args"]["threads"].is_u64(), "{slice}");
         }
         assert!(slices.iter().any(|slice| slice["name"] == "doubled"), "{device}: {text}");

@@ -4,7 +4,7 @@ use pumice::kernel::{Grid, Ix, Pull, Push, apply};
 use pumice::layers::array::{ArrayData, Error as ArrayError, HostData};
 use pumice::layers::runtime::{Engine, devices::Sim};
 use pumice::layers::scalar::ScalarType;
-use pumice::{Compiled, Compiler, Error, MapStream, Running, prelude::*};
+use pumice::{Compiled, Compiler, Error, MapStream, Place, Running, prelude::*};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -52,7 +52,7 @@ fn errors_tell_their_operation_place_and_what_to_do() -> pumice::Result<()> {
         (shape, "P0602", Some("from_vec"), line + 4),
         (part, "P0602", Some("slice"), line + 5),
         (rows, "P0602", Some("from_nested"), line + 6),
-        (file, "P0604", None, 0),
+        (file, "P0604", Some("read_npy"), line + 7),
         (ArrayError::HostMemory { bytes: 7 }, "P0302", None, 0),
         (device, "P0404", None, 0),
         (ArrayError::Program("a mistake".into()), "P0603", None, 0),
@@ -76,6 +76,44 @@ fn errors_tell_their_operation_place_and_what_to_do() -> pumice::Result<()> {
         assert_eq!((error.code(), error.operation(), place), (code, operation, line), "{error}");
         assert!(error.help().len() > 20, "{error}: {}", error.help());
     }
+    Ok(())
+}
+
+/// The system's error of a source, through all layers.
+fn kind(error: &dyn std::error::Error) -> Option<std::io::ErrorKind> {
+    Some(error.source()?.downcast_ref::<std::io::Error>()?.kind())
+}
+
+#[test]
+fn errors_of_files_have_the_systems_error_as_their_source_and_print_it_once() -> pumice::Result<()> {
+    let missing = Vector::<i32>::read_npy("no/such/file.npy").expect_err("no file");
+    assert_eq!(kind(&missing), Some(std::io::ErrorKind::NotFound));
+    let said = missing.to_string();
+    let reason = std::error::Error::source(&missing).map(ToString::to_string).unwrap_or_default();
+    assert_eq!((said.matches(&reason).count(), reason.is_empty()), (1, false), "{said}");
+    let same = Error::from(missing);
+    assert_eq!((kind(&same), same.to_string()), (Some(std::io::ErrorKind::NotFound), said));
+    // Also where it is a device's error first.
+    assert_eq!(kind(&ArrayError::Device(Arc::new(same))), Some(std::io::ErrorKind::NotFound));
+    // A file that is there and no array has no other cause.
+    let text = Vector::<i32>::read_npy(file!().trim_start_matches("crates/pumice/")).expect_err("no array");
+    assert_eq!((kind(&text), text.to_string().contains("no NumPy file")), (None, true), "{text}");
+    Ok(())
+}
+
+#[test]
+fn errors_of_devices_name_the_operation_that_they_worked_for() -> pumice::Result<()> {
+    let compiler = Compiler::with(Arc::new(Sim::with_memory(10_000)));
+    let (large, line) = (vec![1i64; 2000], line!() + 1);
+    let sorted = compiler.compile(|xs: Acc<Vector<i64>>| xs.sort())?;
+    let error = sorted.run(&large).err().unwrap_or(Error::Cancelled);
+    assert_eq!((error.code(), error.operation()), ("P0301", Some("argument")), "{error}");
+    assert_eq!(error.place().map(|place| place.line()), Some(line), "{error}");
+    // A kernel of the user's is what its memory is for.
+    let kernel = compiler.kernel("reversed", 64, reversed)?;
+    let error = kernel.run(&large).map(|result: Vector<i64>| result.len()).err().unwrap_or(Error::Cancelled);
+    assert_eq!(error.place().map(|place| place.line()), Some(line + 5), "{error}");
+    assert!(error.to_string().contains(&format!(" for {}", error.place().expect("a place"))), "{error}");
     Ok(())
 }
 
@@ -395,16 +433,21 @@ fn a_device_without_memory_says_what_is_used() -> pumice::Result<()> {
     let device = Arc::new(Sim::with_memory(10_000));
     let (engine, compiler) = (Engine::of(device.clone()), Compiler::with(device));
     let filled = compiler.compile(|n: Exp<i64>| fill(n, 1i64))?;
+    let place = Place::new("fill", file!(), line!() - 1, 49);
     // Runs of other sizes leave memory in the pool, which is in the way of the next one.
     for length in [500, 700, 900, 1200] {
         assert_eq!(filled.run(length)?.to_vec()?.len(), length as usize);
     }
     let held = filled.run(500)?;
     let (bytes, in_use, limit) = (8000, Some(4000), Some(10_000));
-    let full = Error::OutOfMemory { device: compiler.device().name(), bytes, in_use, limit };
+    let full =
+        Error::OutOfMemory { device: compiler.device().name(), bytes, in_use, limit, place: Some(place) };
     assert_eq!(
         full.to_string(),
-        "device `sim` is out of memory: it could not allocate 8000 bytes; 4000 of its 10000 bytes are in use by this process"
+        format!(
+            "device `sim` is out of memory: it could not allocate 8000 bytes for {place}; 4000 of its 10000 bytes are in use by this \
+             process"
+        )
     );
     assert_eq!(filled.run(1000).err(), Some(full.clone()));
     assert_eq!(filled.run_async(1000).wait().err(), Some(full));

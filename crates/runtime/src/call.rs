@@ -144,18 +144,23 @@ impl Callable {
     /// Launches the kernel and returns its result, which stays on the device until it is read. A kernel without a result
     /// gives an array without columns.
     pub fn run(&self, mut given: Vec<Given<'_>>) -> Result<Arc<dyn ArrayData>> {
-        let call = self.bind(&given)?;
-        call.launch()?;
-        call.finish(&mut given)
+        profile::at(self.place, || {
+            let call = self.bind(&given)?;
+            call.launch()?;
+            call.finish(&mut given)
+        })
     }
 
     /// Milliseconds that `runs` launches take, each by the device's clock. Arrays that change do so every time.
     pub fn time(&self, mut given: Vec<Given<'_>>, runs: usize) -> Result<Vec<f64>> {
-        let call = self.bind(&given)?;
-        let device = self.engine.device();
-        let times = (0..runs).map(|_| device.time(&mut || call.launch())).collect::<Result<Vec<f64>>>()?;
-        call.finish(&mut given)?;
-        Ok(times)
+        profile::at(self.place, || {
+            let call = self.bind(&given)?;
+            let device = self.engine.device();
+            let times =
+                (0..runs).map(|_| device.time(&mut || call.launch())).collect::<Result<Vec<f64>>>()?;
+            call.finish(&mut given)?;
+            Ok(times)
+        })
     }
 
     /// The program that runs for these arguments.
@@ -249,8 +254,8 @@ impl Callable {
         let mut before = Vec::new();
         for (number, given) in given.iter().enumerate() {
             let (columns, status): Resident = match given {
-                Given::Array(data) => profile::at(self.place, || self.engine.resident(data))?,
-                Given::Change(change) => profile::at(self.place, || self.engine.own(change.data()))?,
+                Given::Array(data) => self.engine.resident(data)?,
+                Given::Change(change) => self.engine.own(change.data())?,
                 Given::Scalar(_) => (Vec::new(), None),
             };
             let length = scalars[number].as_integer().unwrap_or(0) as usize;
@@ -364,15 +369,13 @@ impl Call<'_> {
             });
             bytes.sum()
         };
-        let place = self.callable.place.map_or(String::new(), |place| place.to_string());
         Facts {
-            name: kernel.name().to_string(),
-            place,
             bytes_read: bytes(Access::Write),
             bytes_written: bytes(Access::Read),
             blocks: *blocks,
             threads: signature.threads,
             detail: "a kernel of the user's".into(),
+            ..Facts::of(kernel.name())
         }
     }
 

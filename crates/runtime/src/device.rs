@@ -279,7 +279,12 @@ impl CompiledKernel {
 
     /// The error of a launch that cannot be.
     pub(crate) fn refuse<T>(&self, reason: String) -> Result<T> {
-        Err(Error::Launch { device: self.device.name(), kernel: self.signature.name.clone(), reason })
+        Err(Error::Launch {
+            device: self.device.name(),
+            kernel: self.signature.name.clone(),
+            reason,
+            place: None,
+        })
     }
 
     /// The threads of a block; an error if the device has no blocks of so many.

@@ -73,24 +73,28 @@ impl DeviceArray {
 
     /// Fetches some of the elements, and nothing else.
     fn fetch_stretch(&self, elements: Range<usize>) -> Result<Vec<Cow<'_, [u8]>>> {
-        self.status.check()?;
         let column = |(column, ty): (&Arc<Pooled>, &ScalarType)| {
             let mut bytes = zeroed(elements.len().saturating_mul(ty.bytes()))?;
             let first = elements.start.saturating_mul(ty.bytes());
             self.engine.device().download_from(column.memory()?, first, &mut bytes)?;
             Ok(Cow::Owned(bytes))
         };
-        self.columns.iter().zip(&*self.types).map(column).collect()
+        profile::at(self.place, || {
+            self.status.check()?;
+            self.columns.iter().zip(&*self.types).map(column).collect()
+        })
     }
 
     pub(crate) fn fetch(&self) -> Result<Vec<HostMemory>> {
-        let span = Span::begin();
-        let fetched = self.fetched();
-        span.end(Activity::Download(self.engine.device().name()), || {
-            let bytes = |columns: &Vec<HostMemory>| columns.iter().map(|column| column.len() as u64).sum();
-            let place = self.place.map_or(String::new(), |place| place.to_string());
-            let bytes_read = fetched.as_ref().map_or(0, bytes);
-            Facts { name: "download".into(), place, bytes_read, ..Facts::default() }
+        let fetched = profile::at(self.place, || {
+            let span = Span::begin();
+            let fetched = self.fetched();
+            span.end(Activity::Download(self.engine.device().name()), || {
+                let bytes =
+                    |columns: &Vec<HostMemory>| columns.iter().map(|column| column.len() as u64).sum();
+                Facts { bytes_read: fetched.as_ref().map_or(0, bytes), ..Facts::of("download") }
+            });
+            fetched
         });
         // The device has done what was in its queue.
         profile::settle();

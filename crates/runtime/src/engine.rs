@@ -244,7 +244,7 @@ impl Engine {
         let columns = host.iter().map(column).collect();
         span.end(Activity::Upload(self.device.name()), || {
             let bytes_read = host.iter().map(|column| column.len() as u64).sum();
-            Facts { name: "upload".into(), place: profile::place(), bytes_read, ..Facts::default() }
+            Facts { bytes_read, ..Facts::of("upload") }
         });
         columns
     }
@@ -264,7 +264,9 @@ pub fn from_array_error(error: ArrayError) -> Error {
         ArrayError::Shape(message) | ArrayError::Program(message) => Error::Invalid(message),
         ArrayError::Failure(message) => Error::Failure(message),
         ArrayError::HostMemory { bytes } => Error::OutOfHostMemory { bytes },
-        ArrayError::File { action, path, reason } => Error::File { action, path, reason },
+        ArrayError::File { action, path, reason, place, cause } => {
+            Error::File { action, path, reason, place, cause }
+        }
         ArrayError::Device(inner) => {
             let any: Option<&Error> = inner.downcast_ref();
             any.cloned().unwrap_or_else(|| Error::Invalid(inner.to_string().into()))

@@ -3,7 +3,10 @@
 //! Every message is written for the person who ran the program: it says what failed, and what was looked for or what
 //! to change. Errors are plain data (cloneable, no handles), so that a failure can be remembered and told again. No
 //! device code may panic instead of returning one of these.
+//!
+//! Devices do not know whom they work for: an error of one gets its place from [`profile::at`](crate::profile::at), around the work.
 
+use pumice_array::Cause;
 use pumice_scalar::{Place, PlacedMessage};
 use thiserror::Error as ThisError;
 
@@ -62,7 +65,7 @@ pub enum Error {
     },
 
     /// The device's compiler refused a kernel.
-    #[error("the {device} compiler ({compiler}) failed on kernel `{kernel}`:\n{log}")]
+    #[error("the {device} compiler ({compiler}) failed on kernel `{kernel}`{}:\n{log}", for_(place))]
     Compiler {
         /// The device's name.
         device: DeviceName,
@@ -72,10 +75,12 @@ pub enum Error {
         kernel: String,
         /// The compiler's output.
         log: String,
+        /// The operation of the user's that it was for, if it is known.
+        place: Option<Place>,
     },
 
     /// A binary cannot be loaded by its device: it is damaged, or made for something else.
-    #[error("device `{device}` cannot load the binary of kernel `{kernel}`: {reason}")]
+    #[error("device `{device}` cannot load the binary of kernel `{kernel}`{}: {reason}", for_(place))]
     Binary {
         /// The device's name.
         device: DeviceName,
@@ -83,10 +88,12 @@ pub enum Error {
         kernel: String,
         /// The loader's message.
         reason: String,
+        /// The operation of the user's that it was for, if it is known.
+        place: Option<Place>,
     },
 
     /// The device has no room for an allocation.
-    #[error("device `{device}` is out of memory: it could not allocate {bytes} bytes{}", usage(*in_use, *limit))]
+    #[error("device `{device}` is out of memory: it could not allocate {bytes} bytes{}{}", for_(place), usage(*in_use, *limit))]
     OutOfMemory {
         /// The device's name.
         device: DeviceName,
@@ -96,6 +103,8 @@ pub enum Error {
         in_use: Option<usize>,
         /// Bytes that the device has in all, if it says so.
         limit: Option<usize>,
+        /// The operation of the user's that it was for, if it is known.
+        place: Option<Place>,
     },
 
     /// The host has no memory for an array's elements.
@@ -106,7 +115,7 @@ pub enum Error {
     },
 
     /// A kernel could not be started.
-    #[error("kernel `{kernel}` cannot be launched on `{device}`: {reason}")]
+    #[error("kernel `{kernel}`{} cannot be launched on `{device}`: {reason}", for_(place))]
     Launch {
         /// The device's name.
         device: DeviceName,
@@ -114,10 +123,12 @@ pub enum Error {
         kernel: String,
         /// Description of what does not fit.
         reason: String,
+        /// The operation of the user's that it was for, if it is known.
+        place: Option<Place>,
     },
 
     /// A call into a vendor's library failed.
-    #[error("{call} failed on device `{device}`: {name} (code {code})")]
+    #[error("{call} failed on device `{device}`{}: {name} (code {code})", for_(place))]
     Driver {
         /// The device's name.
         device: DeviceName,
@@ -127,6 +138,8 @@ pub enum Error {
         code: i64,
         /// The code's name.
         name: String,
+        /// The operation of the user's that it was for, if it is known.
+        place: Option<Place>,
     },
 
     /// Memory or a kernel of one device was given to another.
@@ -141,7 +154,7 @@ pub enum Error {
     },
 
     /// A file or process of the host that a device needs failed.
-    #[error("device `{device}`: {action}: {reason}")]
+    #[error("device `{device}`{}: {action}: {reason}", for_(place))]
     Host {
         /// The device's name.
         device: DeviceName,
@@ -149,10 +162,15 @@ pub enum Error {
         action: String,
         /// The operating system's message.
         reason: String,
+        /// The operation of the user's that it was for, if it is known.
+        place: Option<Place>,
+        /// The operating system's error, if it is one.
+        #[source]
+        cause: Option<Cause>,
     },
 
     /// A file of elements could not be read or written.
-    #[error("cannot {action} {path}: {reason}")]
+    #[error("cannot {action} {path}: {reason}{}", in_(place))]
     File {
         /// The action that failed: "read", "map" or "write".
         action: &'static str,
@@ -160,6 +178,11 @@ pub enum Error {
         path: String,
         /// Reason: what is wrong with the file, or the operating system's message.
         reason: String,
+        /// The call in the user's source.
+        place: Option<Place>,
+        /// The operating system's error, or the archive's, if it is one.
+        #[source]
+        cause: Option<Cause>,
     },
 
     /// A check in the running program failed: an index out of bounds, a division by zero.
@@ -248,8 +271,9 @@ codes! {
 }
 
 impl Error {
-    /// Returns where the user wrote the operation or kernel that it is about: that of a failure, one that makes no sense, or a loop that was
-    /// stopped. Errors of devices, compilers and files are about none; their fields have what they are about.
+    /// Returns where the user wrote the operation, kernel or call that it is about: that of a failure, one that makes no sense, a loop that
+    /// was stopped, or one that a device or compiler could not do something for. Where a GPU is given many launches as one piece of work,
+    /// its errors are about the result of the program. Errors of opening devices are about none.
     ///
     /// ```
     /// use pumice::prelude::*;
@@ -264,8 +288,29 @@ impl Error {
             | Error::Invalid(message)
             | Error::Fault(message)
             | Error::Deadline { place: message, .. } => message.place(),
+            Error::Compiler { place, .. }
+            | Error::Binary { place, .. }
+            | Error::OutOfMemory { place, .. }
+            | Error::Launch { place, .. }
+            | Error::Driver { place, .. }
+            | Error::Host { place, .. }
+            | Error::File { place, .. } => *place,
             _ => None,
         }
+    }
+
+    /// Returns the error as one about this place, if it has none yet and can have one.
+    pub(crate) fn at(mut self, at: Option<Place>) -> Error {
+        match &mut self {
+            Error::Compiler { place, .. }
+            | Error::Binary { place, .. }
+            | Error::OutOfMemory { place, .. }
+            | Error::Launch { place, .. }
+            | Error::Driver { place, .. }
+            | Error::Host { place, .. } => *place = place.or(at),
+            _ => {}
+        }
+        self
     }
 
     /// Returns the name of the operation that it is about, as the user knows it; see [`place`](Error::place).
@@ -282,8 +327,24 @@ impl Error {
 
     /// Creates the error of a device that could not allocate so many bytes; callers that know more add it.
     pub(crate) fn out_of_memory(device: DeviceName, bytes: usize) -> Error {
-        Error::OutOfMemory { device, bytes, in_use: None, limit: None }
+        Error::OutOfMemory { device, bytes, in_use: None, limit: None, place: None }
     }
+
+    /// Creates the error of an action of the host that the operating system refused.
+    pub(crate) fn host(device: DeviceName, action: impl Into<String>, error: std::io::Error) -> Error {
+        let (reason, cause) = (error.to_string(), Some(Cause::new(error)));
+        Error::Host { device, action: action.into(), reason, place: None, cause }
+    }
+}
+
+/// Returns whom something was for, as a part of a sentence.
+fn for_(place: &Option<Place>) -> String {
+    place.map_or(String::new(), |place| format!(" for {place}"))
+}
+
+/// Returns where something was called, as the end of a sentence.
+fn in_(place: &Option<Place>) -> String {
+    place.map_or(String::new(), |place| format!(" in {place}"))
 }
 
 /// Returns the amount of memory in use, as the end of a sentence.
@@ -331,6 +392,7 @@ mod tests {
             call: "cuLaunchKernel",
             code: 700,
             name: "CUDA_ERROR_ILLEGAL_ADDRESS".into(),
+            place: None,
         };
         assert_eq!(
             error.to_string(),
@@ -340,7 +402,26 @@ mod tests {
         let message = "device `cpu` is out of memory: it could not allocate 1099511627776 bytes";
         assert_eq!(error.to_string(), message);
         let (device, bytes, in_use) = (DeviceName::of_kind("cpu"), 1 << 40, Some(5));
-        let error = Error::OutOfMemory { device, bytes, in_use, limit: Some(64) };
-        assert_eq!(error.to_string(), format!("{message}; 5 of its 64 bytes are in use by this process"));
+        let error = Error::OutOfMemory { device, bytes, in_use, limit: Some(64), place: None };
+        let usage = "; 5 of its 64 bytes are in use by this process";
+        assert_eq!(error.to_string(), format!("{message}{usage}"));
+        // The innermost place is kept.
+        let place = Place::new("map", "prices.rs", 3, 7);
+        let error = error.at(Some(place)).at(Some(place.named("sum")));
+        assert_eq!(
+            (error.to_string(), error.place()),
+            (format!("{message} for map at prices.rs:3{usage}"), Some(place))
+        );
+        assert_eq!(Error::Cancelled.at(Some(place)).place(), None);
+    }
+
+    #[test]
+    fn errors_of_the_system_are_sources() {
+        let refused = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+        let error = Error::host(DeviceName::of_kind("cpu"), "starting the compiler", refused);
+        let source =
+            std::error::Error::source(&error).and_then(|source| source.downcast_ref::<std::io::Error>());
+        assert_eq!(source.map(|source| source.kind()), Some(std::io::ErrorKind::PermissionDenied));
+        assert_eq!(error.to_string(), "device `cpu`: starting the compiler: permission denied");
     }
 }

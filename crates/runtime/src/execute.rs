@@ -73,7 +73,8 @@ impl PreparedPlan {
     ) -> Result<PreparedPlan> {
         let programs = plan.launches().map(|launch| with_stop(&launch.program, limit.is_some()));
         let programs = programs.collect::<Result<Vec<_>>>()?;
-        let programs: Vec<&Verified> = programs.iter().map(|program| &**program).collect();
+        let places = plan.launches().map(|launch| Some(launch.place));
+        let programs: Vec<(&Verified, _)> = programs.iter().map(|program| &**program).zip(places).collect();
         let upload = || {
             let arrays = plan.inputs().iter();
             let arrays = arrays.filter_map(|input| Some((input.place, given(program, input.node, inputs)?)));
@@ -173,7 +174,9 @@ impl PreparedPlan {
                 Step::Allocate(number) => {
                     let bytes = plan.buffers()[*number].bytes();
                     let again = placed.remove(number).or_else(|| released.get_mut(&bytes)?.pop());
-                    memories[*number] = Some(again.map_or_else(|| engine.allocate(bytes), Ok)?);
+                    let place = || plan.place_of(*number);
+                    let new = || engine.allocate(bytes).map_err(|error| error.at(place()));
+                    memories[*number] = Some(again.map_or_else(new, Ok)?);
                 }
                 Step::Release(number) => {
                     let bytes = plan.buffers()[*number].bytes();
@@ -194,7 +197,8 @@ impl PreparedPlan {
                     };
                     let arguments = launch.arguments.iter().map(argument).collect::<Option<Vec<_>>>();
                     let arguments = arguments.ok_or_else(|| {
-                        Error::Invalid(format!("an argument of {} is missing", launch.place).into())
+                        let message = format!("an argument of {} is missing", launch.place);
+                        Error::Invalid(PlacedMessage::naming(launch.place, message))
                     })?;
                     if let Some((kernel, blocks)) = compiled.next() {
                         let (kernel, blocks, step) = (kernel.clone(), *blocks, position);

@@ -135,9 +135,9 @@ impl Pool {
     /// An error of an allocation, with what is known of the device's memory.
     fn with_usage(&self, error: Error) -> Error {
         match error {
-            Error::OutOfMemory { device, bytes, .. } => {
+            Error::OutOfMemory { device, bytes, place, .. } => {
                 let (in_use, limit) = (Some(self.in_use()), self.device.memory_limit());
-                Error::OutOfMemory { device, bytes, in_use, limit }
+                Error::OutOfMemory { device, bytes, in_use, limit, place }
             }
             other => other,
         }
@@ -209,7 +209,8 @@ mod tests {
         let large = pool.take(700, || {})?;
         assert_eq!((pool.in_use(), pool.free_bytes()), (1000, 0));
         let device = pool.device.name();
-        let full = Error::OutOfMemory { device, bytes: 1, in_use: Some(1000), limit: Some(1000) };
+        let full =
+            Error::OutOfMemory { device, bytes: 1, in_use: Some(1000), limit: Some(1000), place: None };
         assert_eq!(pool.take(1, || {}).err(), Some(full));
         drop(held);
         let kept = std::cell::Cell::new(Some(large));

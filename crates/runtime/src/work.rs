@@ -6,7 +6,7 @@
 use crate::device::{CompiledKernel, Device, DeviceMemory, LaunchArgument};
 use crate::error::Result;
 use crate::profile::{self, Facts};
-use pumice_array::{Plan, Step};
+use pumice_array::{Launch, Plan, Step};
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -53,11 +53,17 @@ pub struct Launched<'a> {
 }
 
 impl Launched<'_> {
+    fn launch(&self) -> Option<&Launch> {
+        match self.plan.steps().get(self.step)? {
+            Step::Launch(launch) => Some(launch),
+            _ => None,
+        }
+    }
+
     /// Adds what the plan knows of it.
     fn describe(&self, facts: &mut Facts) {
-        if let Some(Step::Launch(launch)) = self.plan.steps().get(self.step) {
+        if let Some(launch) = self.launch() {
             (facts.bytes_read, facts.bytes_written) = self.plan.traffic(launch);
-            facts.place.clone_from(&launch.place);
             let operations: Vec<String> = launch.fused.iter().map(ToString::to_string).collect();
             facts.detail = operations.join(", ");
         }
@@ -129,26 +135,25 @@ pub unsafe fn in_order(
         go_on()?;
         match piece {
             Work::Zero { memory, bytes } => {
-                let facts =
-                    || Facts { name: "zero".into(), bytes_written: *bytes as u64, ..Facts::default() };
+                let facts = || Facts { bytes_written: *bytes as u64, ..Facts::of("zero") };
                 profile::queued(device, || device.zero(memory, *bytes), facts)?;
             }
             Work::Copy { from, to, bytes } => {
                 let moved = *bytes as u64;
-                let name = || "copy".into();
-                let facts =
-                    || Facts { name: name(), bytes_read: moved, bytes_written: moved, ..Facts::default() };
+                let facts = || Facts { bytes_read: moved, bytes_written: moved, ..Facts::of("copy") };
                 profile::queued(device, || device.copy(from, to, *bytes), facts)?;
             }
             Work::Launch { kernel, blocks, arguments, of } => {
                 let facts = || {
-                    let (name, threads) = (kernel.name().to_string(), kernel.signature().threads);
-                    let mut facts = Facts { name, blocks: *blocks, threads, ..Facts::default() };
+                    let (name, threads) = (kernel.name(), kernel.signature().threads);
+                    let mut facts = Facts { blocks: *blocks, threads, ..Facts::of(name) };
                     of.iter().for_each(|launched| launched.describe(&mut facts));
                     facts
                 };
+                let place = of.as_ref().and_then(Launched::launch).map(|launch| launch.place);
                 // SAFETY: as the caller promises.
-                profile::queued(device, || unsafe { device.launch(kernel, *blocks, arguments) }, facts)?;
+                let launch = || unsafe { device.launch(kernel, *blocks, arguments) };
+                profile::at(place, || profile::queued(device, launch, facts))?;
             }
             Work::Rounds(Rounds { at_first, there, at_second, back, settle }) => {
                 while at_first.holds(device)? {

@@ -287,6 +287,12 @@ impl Harness {
         for Foreseen { within, plan } in foreseen {
             let Ok(plan) = plan else { continue };
             for launch in plan.launches() {
+                if launch.why.is_empty() {
+                    return Err(format!(
+                        "the kernel {} of {} has no reason",
+                        launch.program.name, launch.place
+                    ));
+                }
                 if planning.seen.borrow_mut().insert(launch.program.key_text()) {
                     planning.programs.borrow_mut().push(launch.program.clone());
                 }

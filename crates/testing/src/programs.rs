@@ -6,7 +6,7 @@ use pumice::layers::array::{ArrayProgram, CheckedProgram, Described, Error, Know
 use pumice::layers::kernel::Profile;
 use pumice::layers::scalar::{Constant, scope};
 use pumice::prelude::*;
-use pumice::{Boundary, Function, Segments, concat};
+use pumice::{Boundary, Function, Place, Segments, concat};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -177,6 +177,7 @@ pub struct Example {
 }
 
 impl Example {
+    #[track_caller]
     fn new<P, D: Shape, T: Elt>(
         name: &'static str,
         about: &'static str,
@@ -184,7 +185,8 @@ impl Example {
         extents: &[(u32, &[usize])],
         scalars: &[Constant],
     ) -> Example {
-        let root = scope(|| program.describe().described().clone());
+        let place = Place::caller("argument");
+        let root = scope(|| program.describe_at(place).described().clone());
         let extents = extents.iter().map(|(number, extents)| (*number, extents.to_vec())).collect();
         Example { name, about, root, extents, scalars: scalars.to_vec() }
     }

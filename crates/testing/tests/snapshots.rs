@@ -95,6 +95,27 @@ fn every_other_example_has_a_snapshot() {
     assert_eq!(names, known);
 }
 
+/// Also of kernels that go on with what others have begun, which take large arrays: devices differ in how they divide those.
+#[test]
+fn every_kernel_of_the_examples_has_a_reason() {
+    let waiting = Profile { forward_progress: false, ..GPU };
+    for profile in [&GPU, &waiting, &CPU] {
+        for example in programs::examples() {
+            let plan = example.plan(profile, &PlanOptions::default());
+            let plan = plan.unwrap_or_else(|error| panic!("{}: {error}", example.name));
+            for launch in plan.launches() {
+                assert!(!launch.why.is_empty(), "{} of {} has no reason", launch.program.name, example.name);
+                let why = launch.why.join("; ");
+                assert!(!why.contains(" 1 rows") && !why.contains(" 1 elements"), "{why}");
+            }
+            let arguments = plan.inputs().iter().filter(|input| input.place.operation() == "argument");
+            for input in arguments {
+                assert!(input.place.file().ends_with("testing/src/programs.rs"), "{}", input.place);
+            }
+        }
+    }
+}
+
 #[test]
 fn lines_are_left_out() {
     assert_eq!(

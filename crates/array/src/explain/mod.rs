@@ -215,7 +215,7 @@ fn arrays(plan: &Plan) -> (Vec<ExplainedArray>, Vec<Option<usize>>) {
         {
             array_of[used.buffer] = Some(arrays.len());
             arrays.push(ExplainedArray {
-                place: launch.place.clone(),
+                place: launch.place.to_string(),
                 types: types(&[used.buffer]),
                 extents: vec![plan.buffers()[used.buffer].length],
                 is_bound: false,
@@ -244,7 +244,7 @@ fn kernel(plan: &Plan, launch: &Launch, array_of: &[Option<usize>]) -> Explained
     };
     ExplainedKernel {
         name: launch.program.name.clone(),
-        place: launch.place.clone(),
+        place: launch.place.to_string(),
         operations: launch.fused.clone(),
         skeleton: launch.skeleton.clone(),
         why: launch.why.clone(),

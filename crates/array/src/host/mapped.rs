@@ -1,7 +1,8 @@
 //! Files as arrays without reading them first: the system loads pages as they are looked at, and an upload goes from the file's
 //! pages to the device in pieces.
 
-use super::npy::{Header, file_error, typed};
+use super::files::{Call, Reason};
+use super::npy::{Header, typed};
 use crate::data::{Array, ArrayData, HostData, Vector};
 use crate::error::Error;
 use crate::shape::Shape;
@@ -33,7 +34,7 @@ impl ArrayData for Mapped {
 }
 
 /// Why a file is not mapped.
-type Outcome<T> = Result<T, String>;
+type Outcome<T> = Result<T, Reason>;
 
 /// Maps a file; nothing if it is empty, which no system maps.
 ///
@@ -48,7 +49,7 @@ unsafe fn map(path: &Path) -> Outcome<Option<Mmap>> {
             _ => unsafe { Mmap::map(&file) }.map(Some),
         }
     };
-    mapped().map_err(|error: std::io::Error| error.to_string())
+    mapped().map_err(|error: std::io::Error| error.into())
 }
 
 /// The elements of a map, whose length was checked.
@@ -77,8 +78,9 @@ impl<T: Primitive> Vector<T> {
     /// # std::fs::remove_file(&path).ok();
     /// # Ok::<(), pumice::Error>(())
     /// ```
+    #[track_caller]
     pub unsafe fn map_file(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let (path, size) = (path.as_ref(), T::TYPE.bytes());
+        let (path, size, call) = (path.as_ref(), T::TYPE.bytes(), Call::of("map_file"));
         // SAFETY: as the caller promises.
         let data = unsafe { map(path) }.and_then(|map| {
             let Some(map) = map else {
@@ -89,10 +91,10 @@ impl<T: Primitive> Vector<T> {
             let bytes = map.len();
             match bytes % size {
                 0 => elements(map, 0, vec![bytes / size], T::TYPE),
-                _ => Err(format!("its {bytes} bytes are no whole number of elements of {size} bytes")),
+                _ => Err(format!("its {bytes} bytes are no whole number of elements of {size} bytes").into()),
             }
         });
-        data.and_then(typed).map_err(|reason| file_error("map", path, reason))
+        data.and_then(|data| Ok(typed(data)?)).map_err(|reason| call.cannot("map", path, reason))
     }
 }
 
@@ -113,8 +115,9 @@ impl<D: Shape, T: Elt> Array<D, T> {
     /// # std::fs::remove_file(&path).ok();
     /// # Ok::<(), pumice::Error>(())
     /// ```
+    #[track_caller]
     pub unsafe fn map_npy(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let path = path.as_ref();
+        let (path, call) = (path.as_ref(), Call::of("map_npy"));
         // SAFETY: as the caller promises.
         let data = unsafe { map(path) }.and_then(|map| {
             let map = map.ok_or("this is no NumPy file")?;
@@ -126,6 +129,6 @@ impl<D: Shape, T: Elt> Array<D, T> {
             let ty = header.types().first().copied().ok_or("it has no type")?;
             elements(map, start, header.extents().to_vec(), ty)
         });
-        data.and_then(typed).map_err(|reason| file_error("map", path, reason))
+        data.and_then(|data| Ok(typed(data)?)).map_err(|reason| call.cannot("map", path, reason))
     }
 }

@@ -8,6 +8,7 @@ mod approx;
 #[cfg(feature = "arrow")]
 pub mod arrow;
 mod convert;
+mod files;
 #[cfg(feature = "image")]
 mod image;
 mod look;

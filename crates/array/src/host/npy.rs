@@ -1,6 +1,7 @@
 //! NumPy's `.npy` files: a header that says types, order and shape, and the elements. Big-endian numbers, arrays that stand column by
 //! column, complex numbers and records of several numbers are converted as they are read; elements of several parts are written as records.
 
+use super::files::{Call, Reason};
 use super::python::Literal;
 use crate::data::{Array, ArrayData, HostData, whole_columns};
 use crate::error::Error;
@@ -197,15 +198,14 @@ pub fn read(mut bytes: Vec<u8>) -> Outcome<HostData> {
 }
 
 /// Reads a file of so many bytes, and no more of it than its header says.
-pub(super) fn read_from(mut file: impl Read, length: u64) -> Outcome<HostData> {
-    let failed = |error: io::Error| error.to_string();
+pub(super) fn read_from(mut file: impl Read, length: u64) -> Result<HostData, Reason> {
     let mut bytes = Vec::new();
-    (&mut file).take(MOST_HEADER as u64).read_to_end(&mut bytes).map_err(failed)?;
+    (&mut file).take(MOST_HEADER as u64).read_to_end(&mut bytes)?;
     Header::read(&bytes)?.check_length(length)?;
     let rest = usize::try_from(length).unwrap_or(usize::MAX).saturating_sub(bytes.len());
     bytes.try_reserve_exact(rest).map_err(|_| format!("there is no memory for its {length} bytes"))?;
-    file.take(rest as u64).read_to_end(&mut bytes).map_err(failed)?;
-    read(bytes)
+    file.take(rest as u64).read_to_end(&mut bytes)?;
+    Ok(read(bytes)?)
 }
 
 /// A scalar of every element, one after the other.
@@ -284,11 +284,6 @@ pub fn write(
     Ok(())
 }
 
-/// An error about a file.
-pub(super) fn file_error(action: &'static str, path: &Path, reason: impl ToString) -> Error {
-    Error::File { action, path: path.display().to_string(), reason: reason.to_string() }
-}
-
 /// The array that a file's data is; why not, if it has another shape or element type.
 pub(super) fn typed<D: Shape, T: Elt>(data: Arc<dyn ArrayData>) -> Outcome<Array<D, T>> {
     let names = |types: &[ScalarType]| types.iter().map(|ty| ty.name()).collect::<Vec<_>>().join(", ");
@@ -320,16 +315,15 @@ impl<D: Shape, T: Elt> Array<D, T> {
     /// # std::fs::remove_file(&path).ok();
     /// # Ok::<(), pumice::Error>(())
     /// ```
+    #[track_caller]
     pub fn read_npy(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let path = path.as_ref();
-        let opened = || {
+        let (path, call) = (path.as_ref(), Call::of("read_npy"));
+        let read = || {
             let file = File::open(path)?;
             let length = file.metadata()?.len();
-            Ok((file, length))
+            Ok(typed(Arc::new(read_from(file, length)?))?)
         };
-        let read = opened().map_err(|error: io::Error| error.to_string());
-        let read = read.and_then(|(file, length)| typed(Arc::new(read_from(file, length)?)));
-        read.map_err(|reason| file_error("read", path, reason))
+        read().map_err(|reason: Reason| call.cannot("read", path, reason))
     }
 
     /// Writes a NumPy file (`.npy`). Elements of several parts are records with fields `f0`, `f1` and so on. Fails as
@@ -346,15 +340,16 @@ impl<D: Shape, T: Elt> Array<D, T> {
     /// # std::fs::remove_file(&path).ok();
     /// # Ok::<(), pumice::Error>(())
     /// ```
+    #[track_caller]
     pub fn write_npy(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        let (path, data) = (path.as_ref(), &**self.data());
+        let (path, data, call) = (path.as_ref(), &**self.data(), Call::of("write_npy"));
         let columns = whole_columns(data)?;
         let written = || {
             let mut file = BufWriter::new(File::create(path)?);
             write(data.extents(), data.types(), &columns, &mut file)?;
             file.flush()
         };
-        written().map_err(|error| file_error("write", path, error))
+        written().map_err(|error: io::Error| call.cannot("write", path, error))
     }
 }
 

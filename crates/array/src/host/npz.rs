@@ -1,6 +1,7 @@
 //! NumPy's `.npz` files: named arrays, each an `.npy` file in an archive.
 
-use super::npy::{self, file_error, typed};
+use super::files::{Call, Reason};
+use super::npy::{self, typed};
 use crate::data::{Array, whole_columns};
 use crate::error::Error;
 use crate::shape::Shape;
@@ -49,11 +50,12 @@ impl Npz {
     /// # std::fs::remove_file(&path).ok();
     /// # Ok::<(), pumice::Error>(())
     /// ```
+    #[track_caller]
     pub fn open(path: impl AsRef<Path>) -> Result<Npz, Error> {
-        let path = path.as_ref();
-        let file = File::open(path).map_err(|error| file_error("read", path, error))?;
+        let (path, call) = (path.as_ref(), Call::of("Npz::open"));
+        let file = File::open(path).map_err(|error| call.cannot("read", path, error))?;
         let archive =
-            ZipArchive::new(BufReader::new(file)).map_err(|error| file_error("read", path, error))?;
+            ZipArchive::new(BufReader::new(file)).map_err(|error| call.cannot("read", path, error))?;
         Ok(Npz { path: path.into(), archive })
     }
 
@@ -93,18 +95,19 @@ impl Npz {
     /// # std::fs::remove_file(&path).ok();
     /// # Ok::<(), pumice::Error>(())
     /// ```
+    #[track_caller]
     pub fn read<D: Shape, T: Elt>(&mut self, name: &str) -> Result<Array<D, T>, Error> {
-        let names = self.names();
+        let (names, call) = (self.names(), Call::of("Npz::read"));
         let mut read = || {
             if !names.iter().any(|known| known == name) {
-                return Err(format!("there is no array `{name}` in it; it has {}", names.join(", ")));
+                return Err(format!("there is no array `{name}` in it; it has {}", names.join(", ")).into());
             }
-            let entry =
-                self.archive.by_name(&format!("{name}{ENDING}")).map_err(|error| error.to_string())?;
+            let entry = self.archive.by_name(&format!("{name}{ENDING}"))?;
             let length = entry.size();
-            typed(Arc::new(npy::read_from(entry, length)?)).map_err(|reason| format!("`{name}`: {reason}"))
+            let array = typed(Arc::new(npy::read_from(entry, length)?));
+            Ok(array.map_err(|reason| format!("`{name}`: {reason}"))?)
         };
-        read().map_err(|reason| file_error("read", &self.path, reason))
+        read().map_err(|reason: Reason| call.cannot("read", &self.path, reason))
     }
 }
 
@@ -139,9 +142,10 @@ impl NpzWriter {
     /// # std::fs::remove_file(&path).ok();
     /// # Ok::<(), pumice::Error>(())
     /// ```
+    #[track_caller]
     pub fn create(path: impl AsRef<Path>) -> Result<NpzWriter, Error> {
-        let path = path.as_ref();
-        let file = File::create(path).map_err(|error| file_error("write", path, error))?;
+        let (path, call) = (path.as_ref(), Call::of("NpzWriter::create"));
+        let file = File::create(path).map_err(|error| call.cannot("write", path, error))?;
         Ok(NpzWriter { path: path.into(), archive: ZipWriter::new(BufWriter::new(file)) })
     }
 
@@ -158,8 +162,9 @@ impl NpzWriter {
     /// # std::fs::remove_file(&path).ok();
     /// # Ok::<(), pumice::Error>(())
     /// ```
+    #[track_caller]
     pub fn add<D: Shape, T: Elt>(&mut self, name: &str, array: &Array<D, T>) -> Result<(), Error> {
-        let data = &**array.data();
+        let (data, call) = (&**array.data(), Call::of("NpzWriter::add"));
         let columns = whole_columns(data)?;
         let options =
             SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
@@ -167,7 +172,7 @@ impl NpzWriter {
             self.archive.start_file(format!("{name}{ENDING}"), options)?;
             Ok(npy::write(data.extents(), data.types(), &columns, &mut self.archive)?)
         };
-        written().map_err(|error: zip::result::ZipError| file_error("write", &self.path, error))
+        written().map_err(|error: zip::result::ZipError| call.cannot("write", &self.path, error))
     }
 
     /// Writes the list of arrays, without which the file is none.
@@ -182,8 +187,9 @@ impl NpzWriter {
     /// # std::fs::remove_file(&path).ok();
     /// # Ok::<(), pumice::Error>(())
     /// ```
+    #[track_caller]
     pub fn finish(self) -> Result<(), Error> {
-        let finished = self.archive.finish();
-        finished.map(|_| ()).map_err(|error| file_error("write", &self.path, error))
+        let (finished, call) = (self.archive.finish(), Call::of("NpzWriter::finish"));
+        finished.map(|_| ()).map_err(|error| call.cannot("write", &self.path, error))
     }
 }

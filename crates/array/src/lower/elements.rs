@@ -97,6 +97,7 @@ impl Lowering<'_> {
         if let Some(skeleton) = &self.options.skeletons.write {
             let (name, threads) = (skeleton.name(), skeleton.threads(self.profile));
             let called = KernelName { node: operation, name, skeleton: name, threads };
+            self.because(format!("the compiler is told to write by the skeleton {name}"));
             return self.kernel(called, &listeners, |parameters| {
                 comment(format!("written by skeleton {name}"));
                 let size = self.size(node.id, parameters);

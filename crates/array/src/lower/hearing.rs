@@ -349,6 +349,12 @@ impl Lowering<'_> {
             let tiles = (self.extents.size(space).max(0) as u64).div_ceil(rounds.tile());
             (rounds, tiles.clamp(1, self.profile.busy_blocks.max(1)) as u32)
         });
+        self.because(match blocks {
+            1 => "elements are taken as they are computed, all by one block".into(),
+            _ => format!(
+                "elements are taken as they are computed: {blocks} blocks go through all of them in turns"
+            ),
+        });
         let name = node.place.operation();
         let called = KernelName { node, name, skeleton: "combine", threads: rounds.threads };
         let listeners = Listeners { producer: node.id, heard };

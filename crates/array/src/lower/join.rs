@@ -47,6 +47,12 @@ impl Lowering<'_> {
         let plan = self.write_plan(node.id, 0);
         let (name, skeleton) = (node.place.operation(), if inputs.len() > 1 { "join" } else { "write" });
         let called = KernelName { node, name, skeleton, threads: plan.threads };
+        self.because(match inputs.len() {
+            1 => "elements know their place in the whole".into(),
+            parts => {
+                format!("{parts} parts know their places in the whole, so that one kernel writes all of them")
+            }
+        });
         self.kernel(called, &listeners, |parameters| {
             let part = |joined: &JoinedInput| {
                 let of = |function: &Function| {

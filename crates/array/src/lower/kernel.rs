@@ -156,7 +156,7 @@ impl Lowering<'_> {
         if ready.program.failure.is_some() {
             self.add_sites(sites);
         }
-        let place = node.place.to_string();
+        let place = node.place;
         let (program, why) = (Arc::new(ready.program), self.reasons.take());
         // The planner adds the fused operations.
         Ok(Step::Launch(Launch { program, arguments, place, skeleton, why, fused: Vec::new() }))

@@ -75,6 +75,11 @@ pub struct Lowering<'a> {
     pub(crate) followers: &'a [NodeId],
 }
 
+/// A number of things, for people.
+pub(crate) fn counted(number: i64, thing: &str) -> String {
+    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
+}
+
 impl Lowering<'_> {
     /// Records why the next launch is made as it is: a sentence without a place, for [`Launch::why`](crate::Launch::why).
     pub fn because(&self, sentence: impl Into<String>) {

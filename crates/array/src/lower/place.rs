@@ -71,6 +71,8 @@ impl Placing<'_, '_> {
             })?);
             let (before, allocate) = lowering.temporary(&[ScalarType::I64], plan.scan.tiles + 1);
             steps.extend(allocate);
+            lowering
+                .because("the kernel before counted what each tile keeps: the sums say where each writes");
             let scan = ScanJob {
                 lowering,
                 node: self.node,
@@ -84,6 +86,9 @@ impl Placing<'_, '_> {
                 totals: self.cell.map(|cell| lowering.heard_in(cell)).into_iter().collect(),
             };
             steps.extend(scan.steps("scan_counts")?);
+            lowering.because(
+                "where each tile writes is known from the kernels before: no block waits for another",
+            );
             steps.extend(lowering.kernel(called, &listeners, |parameters| {
                 let memory = parameters.memory(before, 0, ScalarType::I64, Access::Read);
                 // SAFETY: there is a count per tile, and the total behind them.

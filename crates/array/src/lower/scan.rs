@@ -1,6 +1,6 @@
 //! Scans of rows as steps: in one kernel, or in three where a tile cannot wait for the sums of the tiles before it.
 
-use super::{Heard, KernelName, Lowering, Parameters, Step};
+use super::{Heard, KernelName, Lowering, Parameters, Step, counted};
 use crate::error::Error;
 use crate::program::{Node, NodeId};
 use crate::reduction::Reduction;
@@ -26,12 +26,14 @@ pub(crate) enum ScanSource {
 pub(super) fn why(plan: &ScanPlan, columns: i64) -> String {
     match (plan.way, plan.phases) {
         (ScanWay::Lanes { lanes, .. }, _) => {
-            format!("rows of {columns} elements are short: {lanes} lanes of a warp share one")
+            format!("rows of {} are short: {lanes} lanes of a warp share one", counted(columns, "element"))
         }
         (ScanWay::Stretches, _) => {
             "the device has few threads: each goes through stretches of a row by itself".into()
         }
-        (ScanWay::Tiles, ScanPhases::Alone) => format!("{columns} elements fit the threads of one block"),
+        (ScanWay::Tiles, ScanPhases::Alone) => {
+            format!("a row of {} fits the threads of one block", counted(columns, "element"))
+        }
         (ScanWay::Tiles, ScanPhases::LookBack) => format!(
             "{} tiles of {} elements in one pass: blocks of this device make progress, so that one can wait for those before it",
             plan.tiles, plan.tile
@@ -110,7 +112,9 @@ impl ScanJob<'_, '_> {
                     totals: Vec::new(),
                     ..*self
                 };
+                self.lowering.because("the kernel before left the sum of each tile");
                 steps.extend(again.steps("scan_sums")?);
+                self.lowering.because("what comes before each tile is known from the kernels before");
                 steps.push(self.kernel(called, plan, None, Some(before))?);
                 Ok(steps)
             }

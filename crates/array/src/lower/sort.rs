@@ -4,7 +4,7 @@ mod stretches;
 
 use super::place::counts_reduction;
 use super::scan::element_of;
-use super::{KernelName, Listeners, Lowering, Parameters, ScanJob, ScanSource, Step};
+use super::{KernelName, Listeners, Lowering, Parameters, ScanJob, ScanSource, Step, counted};
 use crate::error::Error;
 use crate::fuser::rows_and_columns;
 use crate::operations::Order;
@@ -69,7 +69,10 @@ impl<'a, 'b> SortJob<'a, 'b> {
                 self.merged(before, listeners)
             }
             Order::Keys(keys) if self.columns <= RUN || keys.result_types().is_empty() => {
-                self.lowering.because(format!("{} elements are few: a run of a warp", self.columns));
+                let columns = counted(self.columns, "element");
+                self.lowering.because(format!(
+                    "rows of {columns} are short: each is one run, which is sorted by comparisons"
+                ));
                 self.merged(&before_by_keys(keys), listeners)
             }
             Order::Keys(keys) => {
@@ -118,6 +121,10 @@ impl<'a, 'b> SortJob<'a, 'b> {
         let mut steps = Vec::new();
         let mut source = self.given();
         for number in 0..passes {
+            if number > 0 {
+                self.lowering
+                    .because(format!("pass {} of {passes}, over what the one before wrote", number + 1));
+            }
             match slots.get(number % 2).filter(|_| number + 1 < passes) {
                 None => steps.extend(pass(number, source.clone(), listeners)?),
                 Some(slot) => {
@@ -298,6 +305,7 @@ impl<'a, 'b> SortJob<'a, 'b> {
             let digit = digit(parameters);
             self.skeleton(source, plan, parameters).tile_counts(plan, digit)
         })?);
+        self.lowering.because(TILES_COUNTED);
         steps.extend(self.scan(counts, before, self.rows, columns)?);
         Ok((before, steps))
     }
@@ -311,6 +319,7 @@ impl<'a, 'b> SortJob<'a, 'b> {
         source: &Source,
         listeners: &Listeners,
     ) -> Result<Vec<Step>, Error> {
+        self.lowering.because("the kernels before found where each tile writes the elements of each digit");
         self.lowering.kernel(self.called(skeleton, plan.threads), listeners, |parameters| {
             let digit = digit(parameters);
             let sort = self.skeleton(source, plan, parameters);
@@ -366,6 +375,8 @@ impl<'a, 'b> SortJob<'a, 'b> {
             // SAFETY: the slot was added with so many elements, for this launch, and the step before zeroes it.
             unsafe { self.skeleton(&self.given(), plan, parameters).count_all(plan, &digits, memory) };
         })?);
+        lowering
+            .because("the kernel before counted the digits of all passes: the sums say where each begins");
         steps.extend(self.scan(counts, starts, rows, plan.values())?);
         Ok((LookBack { starts, words, length, ty, passes: passes.len() as i64 }, steps))
     }
@@ -380,6 +391,8 @@ impl<'a, 'b> SortJob<'a, 'b> {
         source: &Source,
         listeners: &Listeners,
     ) -> Result<Vec<Step>, Error> {
+        self.lowering
+            .because("where each digit begins is known, and a tile asks those before it for the rest");
         let called = self.called("sort with look-back", plan.threads);
         self.lowering.kernel(called, listeners, |parameters| {
             let digit = digit(keys, pass, parameters);
@@ -397,6 +410,10 @@ impl<'a, 'b> SortJob<'a, 'b> {
         })
     }
 }
+
+/// Why the counts of tiles are scanned.
+const TILES_COUNTED: &str =
+    "the kernel before counted the digits of each tile: the sums say where each begins";
 
 /// State that the passes with look-back share.
 #[derive(Clone, Copy)]

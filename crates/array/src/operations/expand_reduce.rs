@@ -99,7 +99,10 @@ impl Operation for ExpandReduce {
         self.most.is_some()
     }
     fn produce(&self, lowering: &Lowering<'_>, group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
-        let steps = group.iter().map(|listeners| lowering.expand_reduce(self, listeners));
+        let steps = group.iter().map(|listeners| {
+            lowering.because("what each source is expanded to is folded at once: none of it is in memory");
+            lowering.expand_reduce(self, listeners)
+        });
         Ok(steps.collect::<Result<Vec<_>, Error>>()?.concat())
     }
     fn interpret(&self, interpreter: &Interpreter<'_>, node: &Node) -> Result<Elements, Error> {

@@ -305,6 +305,7 @@ impl KernelCall {
         }
         let threads = definition.kernel().program.threads;
         let name = KernelName { node, name: definition.name(), skeleton: "the user's kernel", threads };
+        lowering.because("the program applies this kernel, whose blocks are the user's");
         lowering.kernel(name, listeners, |parameters| {
             let given = Given { parameters, sources: &sources, definition, actual: &actual };
             // SAFETY: the slots are those of the inputs, which have the lengths that are given and are not written here, and

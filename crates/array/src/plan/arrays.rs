@@ -39,6 +39,14 @@ impl Plan {
         &self.arrays
     }
 
+    /// Returns the operation whose result or memory a buffer is: of memory of no array that of the first kernel that uses it.
+    pub fn place_of(&self, buffer: usize) -> Option<Place> {
+        let holds = |array: &&PlannedArray| array.buffers.contains(&buffer) || array.cells.contains(&buffer);
+        let uses = |launch: &&Launch| launch.arguments.contains(&PlanArgument::Buffer(buffer));
+        let array = self.arrays.iter().find(holds).map(|array| array.place);
+        array.or_else(|| Some(self.launches().find(uses)?.place))
+    }
+
     /// Returns the accesses of a launch of this plan to each of its buffers.
     pub fn uses(&self, launch: &Launch) -> Vec<Use> {
         let mut seen = HashSet::new();

@@ -160,9 +160,17 @@ impl Planner<'_> {
             let computed: Vec<&Node> = group.iter().chain(&followers).copied().collect();
             let fused = planner.fused(&computed, &lowering.fuser);
             let mut lowered = planner.lower(&lowering, &group, how, &unwritten)?;
+            let mut goes_on = false;
             for step in &mut lowered {
                 if let Step::Launch(launch) = step {
                     launch.fused.clone_from(&fused);
+                    // Operations of several kernels say why they begin as they do, and where it is worth a word how they go on.
+                    if launch.why.is_empty() && goes_on {
+                        launch
+                            .why
+                            .push("it goes on with what the kernel before left in memory for it".into());
+                    }
+                    goes_on = true;
                 }
             }
             // Where nothing was launched, nothing is to be explained.

@@ -88,7 +88,7 @@ fn unpack<'a>(device: DeviceName, program: &Program, binary: &'a [u8]) -> Result
     let end = binary.iter().position(|byte| *byte == 0);
     let parts = end.and_then(|end| Some((std::str::from_utf8(&binary[..end]).ok()?, &binary[end + 1..])));
     let reason = "it does not begin with the name of an entry point".into();
-    parts.ok_or(Error::Binary { device, kernel: program.name.clone(), reason })
+    parts.ok_or(Error::Binary { device, kernel: program.name.clone(), reason, place: None })
 }
 
 #[cfg(test)]
@@ -182,7 +182,8 @@ body {
         for device in every_device() {
             let binaries = device.build_unit(&programs, &EmitOptions::default())?;
             assert_eq!(binaries.len(), programs.len());
-            let kernels = table.get_or_build_all(&*device, &programs, &EmitOptions::default(), || Ok(()))?;
+            let wanted: Vec<_> = programs.iter().map(|program| (*program, None)).collect();
+            let kernels = table.get_or_build_all(&*device, &wanted, &EmitOptions::default(), || Ok(()))?;
             let expected: [fn(f32) -> f32; 4] = [|i| 1.5 * i, |i| i, |i| 0.5 * i, |i| i];
             for ((kernel, expected), (program, binary)) in
                 kernels.iter().zip(expected).zip(programs.iter().zip(&binaries))

@@ -237,7 +237,7 @@ impl Device for Sim {
         // The program that is given has the comments, which say where a fault comes from.
         if binary != program.key_text().as_bytes() {
             let reason = "it is the text of another program".into();
-            return Err(Error::Binary { device: NAME, kernel: program.name.clone(), reason });
+            return Err(Error::Binary { device: NAME, kernel: program.name.clone(), reason, place: None });
         }
         Ok(CompiledKernel::new(self.id, Signature::of(program), Arc::new(program.clone())))
     }
@@ -250,7 +250,12 @@ impl Device for Sim {
     ) -> Result<()> {
         let program = kernel.handle::<Arc<Verified>>(self.id)?;
         kernel.check_arguments(arguments)?;
-        let refuse = |reason: String| Error::Launch { device: NAME, kernel: kernel.name().into(), reason };
+        let refuse = |reason: String| Error::Launch {
+            device: NAME,
+            kernel: kernel.name().into(),
+            reason,
+            place: None,
+        };
         let (mut handles, mut scalars) = (Vec::new(), Vec::new());
         for argument in arguments {
             match argument {

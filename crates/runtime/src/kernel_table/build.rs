@@ -11,6 +11,7 @@ use std::thread::available_parallelism;
 
 use pumice_emit::{Effort, EmitOptions};
 use pumice_program::Verified;
+use pumice_scalar::Place;
 
 use super::entry::hashed;
 use super::loaded::Slot;
@@ -18,7 +19,7 @@ use super::{BUILT, DISK, KernelTable, MEMORY, lock};
 use crate::device::{CompiledKernel, Device};
 use crate::error::{Error, Result};
 use crate::parallel;
-use crate::profile::{Activity, Facts, Span};
+use crate::profile::{self, Activity, Facts, Span};
 
 /// Identity of the emitter: binaries of another emitter are not used. The build script makes a hash of its sources;
 /// without that the version has to do, which is right for released versions.
@@ -36,6 +37,8 @@ const UNIT: usize = 16;
 struct Wanted<'a> {
     program: &'a Verified,
     key: &'a str,
+    /// The operation that it is for.
+    place: Option<Place>,
 }
 
 impl KernelTable {
@@ -48,26 +51,27 @@ impl KernelTable {
         key_text: &str,
         options: &EmitOptions,
     ) -> Result<Arc<CompiledKernel>> {
-        let key = key(device, key_text, options);
-        let mut kernels = self.unit(device, &[Wanted { program, key: &key }], options)?;
+        let (key, place) = (key(device, key_text, options), profile::current());
+        let mut kernels = self.unit(device, &[Wanted { program, key: &key, place }], options)?;
         kernels.pop().ok_or_else(lost)
     }
 
-    /// The kernels of several programs on a device, in their order. Those that have to be compiled are compiled several at
+    /// The kernels of several programs on a device, in their order, each with the operation that it is for, if there is one. Those that have to be compiled are compiled several at
     /// a time, on as many threads as there are cores; `meanwhile` runs on the calling thread.
     pub fn get_or_build_all(
         &self,
         device: &dyn Device,
-        programs: &[&Verified],
+        programs: &[(&Verified, Option<Place>)],
         options: &EmitOptions,
         meanwhile: impl FnOnce() -> Result<()>,
     ) -> Result<Vec<Arc<CompiledKernel>>> {
         let keys: Vec<String> =
-            programs.iter().map(|program| key(device, &program.key_text(), options)).collect();
+            programs.iter().map(|(program, _)| key(device, &program.key_text(), options)).collect();
         // Each once: a thread must not wait for itself.
-        let by_key: BTreeMap<&str, &Verified> =
+        let by_key: BTreeMap<&str, (&Verified, Option<Place>)> =
             keys.iter().map(String::as_str).zip(programs.iter().copied()).collect();
-        let wanted: Vec<Wanted<'_>> = by_key.iter().map(|(key, program)| Wanted { program, key }).collect();
+        let wanted = by_key.into_iter().map(|(key, (program, place))| Wanted { program, key, place });
+        let wanted: Vec<Wanted<'_>> = wanted.collect();
         let cores = available_parallelism().map_or(1, |cores| cores.get());
         let units: Vec<&[Wanted<'_>]> = wanted.chunks(wanted.len().div_ceil(cores).clamp(1, UNIT)).collect();
         let built =
@@ -119,14 +123,14 @@ impl KernelTable {
                 missing.push(number);
             }
         }
-        let programs: Vec<&Verified> = missing.iter().map(|number| wanted[*number].program).collect();
+        let unknown: Vec<Wanted<'_>> = missing.iter().map(|number| wanted[*number]).collect();
         let span = Span::begin();
-        let built = build_all(device, &programs, options);
-        if !programs.is_empty() {
-            span.end(Activity::Compilation, || facts(device, &programs, "compiled"));
+        let built = build_all(device, &unknown, options);
+        if !unknown.is_empty() {
+            span.end(Activity::Compilation, || facts(device, &unknown, "compiled"));
         }
         for (number, binary) in missing.into_iter().zip(built) {
-            let (Wanted { program, key }, binary) = (wanted[number], binary?);
+            let (Wanted { program, key, place }, binary) = (wanted[number], binary?);
             // SAFETY: it was just built of this program.
             let mut kernel = unsafe { device.load(program, &binary) };
             // There may be no room for one more.
@@ -134,7 +138,7 @@ impl KernelTable {
                 // SAFETY: as above.
                 kernel = unsafe { device.load(program, &binary) };
             }
-            *places[number] = Some(Arc::new(kernel?));
+            *places[number] = Some(Arc::new(kernel.map_err(|error| error.at(place))?));
             self.count(BUILT);
             if let Some(folder) = &folder {
                 self.write(folder, key, &binary);
@@ -150,7 +154,7 @@ impl KernelTable {
         // SAFETY: the entry is whole, the user's own, and has the key of this program on this device.
         match unsafe { device.load(wanted.program, &binary) } {
             Ok(kernel) => {
-                span.end(Activity::Compilation, || facts(device, &[wanted.program], "loaded from disk"));
+                span.end(Activity::Compilation, || facts(device, &[*wanted], "loaded from disk"));
                 self.count(DISK);
                 Some(kernel)
             }
@@ -164,23 +168,29 @@ impl KernelTable {
 }
 
 /// Compiles programs: small ones together, large ones and those that cannot be compiled together one by one.
-fn build_all(device: &dyn Device, programs: &[&Verified], options: &EmitOptions) -> Vec<Result<Vec<u8>>> {
-    let alone = |program: &&Verified| device.build(program, options);
-    let small = programs.iter().all(|program| Effort::of(program) == Effort::Full);
-    match programs {
+fn build_all(device: &dyn Device, wanted: &[Wanted<'_>], options: &EmitOptions) -> Vec<Result<Vec<u8>>> {
+    let alone = |wanted: &Wanted<'_>| profile::at(wanted.place, || device.build(wanted.program, options));
+    let small = wanted.iter().all(|wanted| Effort::of(wanted.program) == Effort::Full);
+    let programs: Vec<&Verified> = wanted.iter().map(|wanted| wanted.program).collect();
+    match wanted {
         // The error of a unit does not say whose it is.
-        [_, _, ..] if small => match device.build_unit(programs, options) {
-            Ok(binaries) if binaries.len() == programs.len() => binaries.into_iter().map(Ok).collect(),
-            _ => programs.iter().map(alone).collect(),
+        [_, _, ..] if small => match device.build_unit(&programs, options) {
+            Ok(binaries) if binaries.len() == wanted.len() => binaries.into_iter().map(Ok).collect(),
+            _ => wanted.iter().map(alone).collect(),
         },
-        _ => programs.iter().map(alone).collect(),
+        _ => wanted.iter().map(alone).collect(),
     }
 }
 
 /// Returns the facts about kernels that were made, for a profile.
-fn facts(device: &dyn Device, programs: &[&Verified], how: &str) -> Facts {
-    let names: Vec<&str> = programs.iter().map(|program| program.name.as_str()).collect();
-    Facts { name: names.join(", "), detail: format!("{how} for {}", device.name()), ..Facts::default() }
+fn facts(device: &dyn Device, wanted: &[Wanted<'_>], how: &str) -> Facts {
+    let names: Vec<&str> = wanted.iter().map(|wanted| wanted.program.name.as_str()).collect();
+    let mut places: Vec<String> =
+        wanted.iter().filter_map(|wanted| wanted.place).map(|place| place.to_string()).collect();
+    places.sort();
+    places.dedup();
+    let (name, place, detail) = (names.join(", "), places.join(", "), format!("{how} for {}", device.name()));
+    Facts { name, place, detail, ..Facts::default() }
 }
 
 fn lost() -> Error {

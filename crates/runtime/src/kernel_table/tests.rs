@@ -9,6 +9,7 @@ use std::sync::{Arc, Barrier};
 use pumice_emit::EmitOptions;
 use pumice_kernel::Profile;
 use pumice_program::Verified;
+use pumice_scalar::Place;
 
 use super::entry::{HEADER, MAGIC};
 use super::*;
@@ -110,8 +111,12 @@ impl Device for Counting {
     }
     unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<CompiledKernel> {
         let expected = format!("binary of {} for {}", program.name, self.fingerprint);
-        let refusal =
-            Error::Binary { device: self.name(), kernel: program.name.clone(), reason: "it is wrong".into() };
+        let refusal = Error::Binary {
+            device: self.name(),
+            kernel: program.name.clone(),
+            reason: "it is wrong".into(),
+            place: None,
+        };
         if binary == expected.as_bytes() {
             self.loaded.fetch_add(1, Ordering::SeqCst);
             Ok(CompiledKernel::new(self.id, Signature::of(program), Counted(self.loaded.clone())))
@@ -439,7 +444,7 @@ mod unix {
 fn several_programs_are_built_together_and_each_once() -> Result<()> {
     let (folder, device) = (Temporary::new(), Counting::new("a"));
     let programs: Vec<Verified> = (0..40).map(|number| empty_program(&format!("k{}", number % 30))).collect();
-    let programs: Vec<&Verified> = programs.iter().collect();
+    let programs: Vec<_> = programs.iter().map(|program| (program, None)).collect();
     let all =
         |table: &KernelTable| table.get_or_build_all(&device, &programs, &EmitOptions::default(), || Ok(()));
     let table = folder.table();
@@ -449,7 +454,7 @@ fn several_programs_are_built_together_and_each_once() -> Result<()> {
     })?;
     let kernels = all(&table)?;
     let names: Vec<&str> = kernels.iter().map(|kernel| kernel.name()).collect();
-    assert_eq!(names, programs.iter().map(|program| program.name.as_str()).collect::<Vec<_>>());
+    assert_eq!(names, programs.iter().map(|(program, _)| program.name.as_str()).collect::<Vec<_>>());
     assert_eq!(device.built.load(Ordering::SeqCst), 30);
     assert_eq!(all(&folder.table())?.len(), 40);
     assert_eq!(device.built.load(Ordering::SeqCst), 30, "they are kept");
@@ -460,11 +465,12 @@ fn several_programs_are_built_together_and_each_once() -> Result<()> {
 fn one_program_that_cannot_be_built_does_not_keep_the_others_from_it() {
     let (folder, device) = (Temporary::new(), Counting::new("a"));
     let programs = ["k0", "broken", "k1"].map(empty_program);
-    let programs: Vec<&Verified> = programs.iter().collect();
+    let place = Place::new("map", "prices.rs", 3, 7);
+    let programs: Vec<_> = programs.iter().map(|program| (program, Some(place))).collect();
     let table = folder.table();
     let error = table.get_or_build_all(&device, &programs, &EmitOptions::default(), || Ok(())).err();
     assert_eq!(error, Some(Error::Invalid("refused".into())));
-    for program in [programs[0], programs[2]] {
+    for (program, _) in [programs[0], programs[2]] {
         let kernel = table.get_or_build(&device, program, &program.key_text(), &EmitOptions::default());
         assert_eq!(kernel.map(|kernel| kernel.name().to_string()), Ok(program.name.clone()));
     }

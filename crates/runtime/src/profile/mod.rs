@@ -83,6 +83,13 @@ pub struct Facts {
     pub detail: String,
 }
 
+impl Facts {
+    /// Facts about something of this name, which is done for the operation that this thread works for.
+    pub(crate) fn of(name: &str) -> Facts {
+        Facts { name: name.into(), place: place(), ..Facts::default() }
+    }
+}
+
 /// Something that took time.
 #[derive(Clone, Debug)]
 pub struct Slice {
@@ -170,17 +177,41 @@ pub fn collect<R>(work: impl FnOnce() -> R) -> (R, Vec<Slice>) {
     (result, slices)
 }
 
-/// Does something for an operation of the user's, which slices of it name.
-pub(crate) fn at<R>(place: impl Into<Option<Place>>, work: impl FnOnce() -> R) -> R {
-    let before = PLACE.replace(place.into());
-    let result = work();
-    PLACE.set(before);
-    result
+/// Does something for an operation of the user's: slices of it name the operation, and so does an error that knows of none. Without a
+/// place, it is done for the operation around it.
+///
+/// ```
+/// use pumice::layers::runtime::{Engine, devices::Sim, profile};
+/// use pumice::{Compiler, Place, prelude::*};
+/// let engine = Engine::of(std::sync::Arc::new(Sim::with_memory(1000)));
+/// let prices = Place::new("prices", "shop.rs", 3, 7);
+/// let large = Vector::from(vec![0u8; 2000]);
+/// let error = profile::at(prices, || engine.upload(large.data())).map(drop).expect_err("2000 bytes");
+/// assert_eq!(error.place(), Some(prices));
+/// # Ok::<(), pumice::Error>(())
+/// ```
+pub fn at<T>(place: impl Into<Option<Place>>, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    /// Goes back also if the work panics.
+    struct Before(Option<Place>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            PLACE.set(self.0);
+        }
+    }
+    let before = Before(PLACE.get());
+    let place = place.into().or(before.0);
+    PLACE.set(place);
+    work().map_err(|error| error.at(place))
 }
 
-/// The operation that this thread does something for; empty where there is none.
+/// The operation that this thread does something for.
+pub(crate) fn current() -> Option<Place> {
+    PLACE.get()
+}
+
+/// The operation that this thread does something for, in words; empty where there is none.
 pub(crate) fn place() -> String {
-    PLACE.get().map_or(String::new(), |place| place.to_string())
+    current().map_or(String::new(), |place| place.to_string())
 }
 
 /// Time that the host spends on something, from now on.
@@ -270,7 +301,7 @@ fn log(slice: &Slice) {
     match slice.activity {
         Activity::Run => tracing::debug!(target: "pumice::run", name, place, ?took),
         Activity::Planning => tracing::debug!(target: "pumice::plan", name, place, detail, ?took),
-        Activity::Compilation => tracing::debug!(target: "pumice::compile", name, detail, ?took),
+        Activity::Compilation => tracing::debug!(target: "pumice::compile", name, place, detail, ?took),
         Activity::Upload(device) => {
             tracing::debug!(target: "pumice::transfer", upload_to = %device, place, bytes = bytes_read, ?took);
         }

@@ -83,7 +83,8 @@ impl Runner {
         let (device, options) = (&**self.engine.device(), EmitOptions::default());
         let kernels = self.engine.kernels();
         let together = guarded(|| {
-            let built = kernels.get_or_build_all(device, programs, &options, || Ok(()));
+            let programs: Vec<_> = programs.iter().map(|program| (*program, None)).collect();
+            let built = kernels.get_or_build_all(device, &programs, &options, || Ok(()));
             built.map_err(|error| error.to_string())
         });
         if let Ok(built) = together {

@@ -118,6 +118,7 @@ impl Stretches<'_, '_, '_> {
         let highest = |parameters: &Rc<Parameters>| PassDigit::Found(self.digit(0, None, None, parameters));
         let (before, mut steps) = sort.counted(*plan, SKELETON, &highest, &sort.given())?;
         let called = KernelName { name: "choose_buckets", ..sort.called(SKELETON, plan.threads) };
+        sort.lowering.because("the counts of the kernels before tell whether a bucket has too many elements");
         steps.push(sort.lowering.launch(called, &[], |parameters| {
             let memory = parameters.memory(limits, 0, ScalarType::U64, Access::ReadWrite);
             let skeleton = sort.skeleton(&sort.given(), *plan, parameters);
@@ -144,6 +145,8 @@ impl Stretches<'_, '_, '_> {
     ) -> Result<Vec<Step>, Error> {
         let Stretches { sort, plan, .. } = self;
         let called = KernelName { name: "sort_buckets", ..sort.called(SKELETON, plan.threads) };
+        sort.lowering
+            .because("the elements of each bucket are together: a worker sorts one while it is in its cache");
         sort.lowering.kernel(called, listeners, |parameters| {
             let only = self.has_buckets(limits, parameters);
             let digit = self.digit(0, None, Some(only), parameters);

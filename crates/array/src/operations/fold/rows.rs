@@ -3,8 +3,8 @@
 use crate::error::Error;
 use crate::fuser::Elements;
 use crate::lower::{
-    Heard, KernelName, Known, Listeners, Lowering, Step, columns_are_contiguous, rows_load_once, widest_load,
-    with_known,
+    Heard, KernelName, Known, Listeners, Lowering, Step, columns_are_contiguous, counted, rows_load_once,
+    widest_load, with_known,
 };
 use crate::program::{Node, NodeId};
 use crate::reduction::{Reduction, instantiate};
@@ -98,7 +98,10 @@ pub(in crate::operations) fn fold_rows(
         (_, false) => FoldPlan { fixed_columns: None, ..plan },
         _ => plan,
     };
-    lowering.because(why(&plan, rows, columns));
+    lowering.because(match &lowering.options.skeletons.fold {
+        Some(users) => format!("the compiler is told to fold by the skeleton {}", users.name()),
+        None => why(&plan, rows, columns),
+    });
     let step = |plan, space, elements: &Function, listeners: &Listeners, name: &str| {
         fold_kernel(lowering, node, name, space, plan, elements, &together, listeners)
     };
@@ -117,6 +120,7 @@ pub(in crate::operations) fn fold_rows(
     let again = FoldPlan { chunks: 1, ..FoldPlan::new(lowering.profile, task) };
     let partial = chunk_results(between, 0, types);
     let space = Space { columns: Columns::Chunks(chunks), ..space };
+    lowering.because(format!("the kernel before left the results of {chunks} chunks of each row"));
     steps.extend(step(again, space, &partial, &last, name)?);
     Ok(steps)
 }
@@ -125,17 +129,18 @@ pub(in crate::operations) fn fold_rows(
 fn why(plan: &FoldPlan, rows: i64, columns: i64) -> String {
     match *plan {
         FoldPlan { chunks: chunks @ 2.., .. } => format!(
-            "{rows} rows of {columns} elements would not keep the device busy: each is cut into {chunks} chunks, whose results a \
-             second kernel folds"
+            "{} of {} would not keep the device busy: a row is cut into {chunks} chunks, whose results a second kernel folds",
+            counted(rows, "row"),
+            counted(columns, "element")
         ),
         FoldPlan { fixed_columns: Some(_), .. } => {
-            format!("rows of {columns} elements are short: a thread folds one without a loop")
+            format!("rows of {} are short: a thread folds one without a loop", counted(columns, "element"))
         }
         FoldPlan { lanes: 1, .. } => {
             "a thread folds a row: neighbouring rows are neighbours in memory, or the operator wants its order"
                 .into()
         }
-        FoldPlan { lanes, .. } => format!("{lanes} threads share a row of {columns} elements"),
+        FoldPlan { lanes, .. } => format!("{lanes} threads share a row of {}", counted(columns, "element")),
     }
 }
 

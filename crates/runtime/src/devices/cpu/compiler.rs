@@ -156,8 +156,15 @@ impl Compiler {
     fn finish(&self, kernel: &str, command: &mut Command, scratch: &Scratch) -> Result<()> {
         let outcome = process::run(command, scratch.path(), self.limit);
         let outcome = outcome.map_err(|e| host(&format!("starting `{}`", self.command()), e))?;
-        let refuse =
-            |log| Err(Error::Compiler { device: NAME, compiler: self.command(), kernel: kernel.into(), log });
+        let refuse = |log| {
+            Err(Error::Compiler {
+                device: NAME,
+                compiler: self.command(),
+                kernel: kernel.into(),
+                log,
+                place: None,
+            })
+        };
         let (status, log) = match outcome {
             Outcome::Ended(status, _) if status.success() => return Ok(()),
             Outcome::Ended(status, log) => (status, log),
@@ -247,7 +254,7 @@ fn stamp(program: &Path) -> String {
 }
 
 fn host(action: &str, error: std::io::Error) -> Error {
-    Error::Host { device: NAME, action: action.into(), reason: error.to_string() }
+    Error::host(NAME, action, error)
 }
 
 #[cfg(test)]

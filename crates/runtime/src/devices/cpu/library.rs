@@ -26,7 +26,8 @@ pub struct Loaded {
 impl Loaded {
     /// Loads the bytes of a shared library and finds its entry point.
     pub fn new(kernel: &str, entry: &str, binary: &[u8]) -> Result<Loaded> {
-        let refuse = |reason: String| Error::Binary { device: NAME, kernel: kernel.into(), reason };
+        let refuse =
+            |reason: String| Error::Binary { device: NAME, kernel: kernel.into(), reason, place: None };
         if cfg!(target_os = "linux") && !binary.starts_with(b"\x7fELF") {
             return Err(refuse("it is not a shared library".into()));
         }

@@ -99,11 +99,7 @@ impl Cpu {
                 }
             };
             let timer = std::thread::Builder::new().name("pumice-deadline".into()).spawn_scoped(scope, timer);
-            timer.map_err(|error| Error::Host {
-                device: NAME,
-                action: "starting a thread that watches the deadline".into(),
-                reason: error.to_string(),
-            })?;
+            timer.map_err(|error| Error::host(NAME, "starting a thread that watches the deadline", error))?;
             code.run(blocks, arguments);
             drop(done);
             Ok(())

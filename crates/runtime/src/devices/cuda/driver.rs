@@ -145,7 +145,7 @@ impl Driver {
         } else {
             "an unknown error".into()
         };
-        Err(Error::Driver { device, call, code: status.into(), name })
+        Err(Error::Driver { device, call, code: status.into(), name, place: None })
     }
 }
 

@@ -156,7 +156,8 @@ impl Gpu {
     /// Makes a module of a binary, and finds the entry point. Its launches ask for `shared` bytes of shared memory,
     /// besides what the binary itself has.
     pub fn load(self: &Arc<Gpu>, kernel: &str, entry: &str, binary: &[u8], shared: u32) -> Result<Module> {
-        let refuse = |reason: String| Error::Binary { device: self.name, kernel: kernel.into(), reason };
+        let refuse =
+            |reason: String| Error::Binary { device: self.name, kernel: kernel.into(), reason, place: None };
         let symbol = CString::new(entry).map_err(|e| refuse(e.to_string()))?;
         // The driver reads PTX up to a byte of zero.
         let image = [binary, &[0]].concat();

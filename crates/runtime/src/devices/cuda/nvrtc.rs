@@ -189,6 +189,7 @@ impl Nvrtc {
             compiler: self.version(),
             kernel: kernel.into(),
             log,
+            place: None,
         };
         let written_for = self.written_for(architecture).ok_or_else(|| {
             fail(format!("it cannot compile for sm_{architecture}, only for {:?}", self.architectures))
@@ -265,6 +266,7 @@ impl Nvrtc {
             call,
             code: code.into(),
             name: self.explanation(code),
+            place: None,
         })
     }
 

@@ -59,6 +59,7 @@ impl OpenClDevice {
                 compiler,
                 kernel: kernel.into(),
                 log: self.log(&built, code),
+                place: None,
             });
         }
         if self.platform == POCL {
@@ -69,7 +70,7 @@ impl OpenClDevice {
         // The conversion panics for other questions than this one, whose answer is of this type.
         let mut binaries = Vec::<Vec<u8>>::from(binaries).into_iter();
         let reason = "the driver does not give binaries".into();
-        let missing = Error::Binary { device: self.id.name(), kernel: kernel.into(), reason };
+        let missing = Error::Binary { device: self.id.name(), kernel: kernel.into(), reason, place: None };
         binaries.find(|binary| !binary.is_empty()).ok_or(missing)
     }
 
@@ -93,8 +94,12 @@ impl OpenClDevice {
         entry: &str,
         binary: &[u8],
     ) -> Result<CompiledKernel> {
-        let refuse =
-            |reason: String| Error::Binary { device: self.id.name(), kernel: signature.name.clone(), reason };
+        let refuse = |reason: String| Error::Binary {
+            device: self.id.name(),
+            kernel: signature.name.clone(),
+            reason,
+            place: None,
+        };
         let (built, options) = match kept_source(binary) {
             Some((options, source)) if self.platform == POCL => {
                 (program::create_program_with_source(self.context.0, &[source]), options)

@@ -82,7 +82,13 @@ impl Event {
 
 /// Makes the error of a call that failed with this code.
 pub(super) fn failed(device: DeviceName, call: &'static str) -> impl Fn(cl_int) -> Error {
-    move |code| Error::Driver { device, call, code: code.into(), name: ClError(code).to_string() }
+    move |code| Error::Driver {
+        device,
+        call,
+        code: code.into(),
+        name: ClError(code).to_string(),
+        place: None,
+    }
 }
 
 /// Makes the error of a call that uses so many bytes of memory: drivers that allocate late run out of it at the first use.

@@ -100,6 +100,8 @@ impl Event {
                         device,
                         action: "stopping a kernel whose deadline has passed".into(),
                         reason: "it goes on, since this driver does not show it what the host writes".into(),
+                        place: None,
+                        cause: None,
                     });
                 }
                 _ => {}
