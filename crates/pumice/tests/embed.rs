@@ -474,9 +474,10 @@ fn generic_functions_have_the_methods_of_their_bounds() {
 /// Where the traits are imported, numbers whose type is known keep Rust's own methods.
 #[test]
 fn traits_of_numbers_make_no_method_ambiguous() {
-    assert_eq!((3i32.min(4), 4u8.max(5), 'a'.max('b'), 7i64.clamp(0, 5)), (3, 5, 'b', 5));
+    let (small, large, byte, letter) = std::hint::black_box((3i32, 7i64, 4u8, 'a'));
+    assert_eq!((small.min(4), byte.max(5), letter.max('b'), large.clamp(0, 5)), (3, 5, 'b', 5));
     assert_eq!((2f32.sqrt(), 2i32.pow(3), (-2i32).abs(), 8u32.ilog2()), (std::f32::consts::SQRT_2, 8, 2, 3));
-    assert_eq!((1.5f64.min(2.0), 1u16.checked_add(2), 5i8.rem_euclid(3)), (1.5, Some(3), 2));
+    assert_eq!((1u16.checked_add(2), 5i8.rem_euclid(3), 2f64.mul_add(3.0, 1.0)), (Some(3), 2, 7.0));
 }
 
 #[embed]
