@@ -7,7 +7,18 @@ use std::ops::Deref;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// An error of the array language.
+/// Error of looking at an array's elements, of making arrays, and of files of elements; users know it as `pumice::ArrayError`. `?` turns it
+/// into a `pumice::Error`.
+///
+/// ```
+/// use pumice::{ArrayError, prelude::*};
+/// fn total(path: &str) -> Result<f64, ArrayError> {
+///     Ok(Vector::<f64>::read_npy(path)?.to_vec()?.iter().sum())
+/// }
+/// let missing = total("no/such/file.npy").expect_err("no file");
+/// assert!(matches!(missing, ArrayError::File { .. }));
+/// assert_eq!(pumice::Error::from(missing).code(), "P0604");
+/// ```
 #[derive(Clone)]
 pub enum Error {
     /// Shapes or element types that do not fit each other; names the operation and the place.
@@ -44,6 +55,12 @@ pub struct Cause(Arc<dyn StdError + Send + Sync>);
 
 impl Cause {
     /// Keeps an error as a cause.
+    ///
+    /// ```
+    /// use pumice::layers::array::Cause;
+    /// let cause = Cause::new(std::io::Error::other("no room"));
+    /// assert_eq!(cause.to_string(), "no room");
+    /// ```
     pub fn new(error: impl StdError + Send + Sync + 'static) -> Cause {
         Cause(Arc::new(error))
     }

@@ -72,17 +72,6 @@ pub use compile::{Compiled, Compiler, Explain, compile, run};
 pub use profile::{Ceilings, QueueTime, RunReport, Transfers};
 #[cfg(feature = "image")]
 pub use pumice_array::Colour;
-/// The error of looking at an array's elements, of making arrays, and of files of elements. `?` turns it into an [`Error`].
-///
-/// ```
-/// use pumice::{ArrayError, prelude::*};
-/// fn total(path: &str) -> Result<f64, ArrayError> {
-///     Ok(Vector::<f64>::read_npy(path)?.to_vec()?.iter().sum())
-/// }
-/// let missing = total("no/such/file.npy").expect_err("no file");
-/// assert!(matches!(missing, ArrayError::File { .. }));
-/// assert_eq!(pumice::Error::from(missing).code(), "P0604");
-/// ```
 pub use pumice_array::Error as ArrayError;
 #[cfg(feature = "ndarray")]
 pub use pumice_array::NdShape;

@@ -240,7 +240,8 @@ impl Untyped {
                     given.zip(results).for_each(|(id, result)| reading.add(inputs, id, result));
                 }
                 Read::Run { control, .. } => {
-                    self.run_control(inputs, control, results, &mut reading, clock)?;
+                    let place = self.program.node(control).place;
+                    at(place, || self.run_control(inputs, control, results, &mut reading, clock))?;
                 }
             }
             span.end(Activity::Run, || self.waited(read));

@@ -254,6 +254,7 @@ fn a_broken_compiler_is_told_of() {
     let cache = scratch("broken_compiler").join("cache");
     let text = outcome(start("sum", "cpu", &cache).env("PUMICE_CC", "/bin/false"));
     assert!(text.starts_with("error: the cpu compiler (/bin/false) failed on kernel `"), "{text}");
+    assert!(text.contains("` for sum at crates/pumice/tests/environment.rs:"), "{text}");
 }
 
 #[test]

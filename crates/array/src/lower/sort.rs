@@ -122,8 +122,10 @@ impl<'a, 'b> SortJob<'a, 'b> {
         let mut source = self.given();
         for number in 0..passes {
             if number > 0 {
-                self.lowering
-                    .because(format!("pass {} of {passes}, over what the one before wrote", number + 1));
+                self.lowering.because(format!(
+                    "it is pass {} of {passes}, over what the one before wrote",
+                    number + 1
+                ));
             }
             match slots.get(number % 2).filter(|_| number + 1 < passes) {
                 None => steps.extend(pass(number, source.clone(), listeners)?),

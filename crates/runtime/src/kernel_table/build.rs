@@ -56,8 +56,9 @@ impl KernelTable {
         kernels.pop().ok_or_else(lost)
     }
 
-    /// The kernels of several programs on a device, in their order, each with the operation that it is for, if there is one. Those that have to be compiled are compiled several at
-    /// a time, on as many threads as there are cores; `meanwhile` runs on the calling thread.
+    /// The kernels of several programs on a device, in their order. With each program comes the operation that it is for, which slices
+    /// and errors name. Those that have to be compiled are compiled several at a time, on as many threads as there are cores; `meanwhile`
+    /// runs on the calling thread.
     pub fn get_or_build_all(
         &self,
         device: &dyn Device,

@@ -74,6 +74,12 @@ impl Counting {
 
 const DONE: Result<()> = Ok(());
 
+/// The error of programs that cannot be built.
+fn refused(place: Option<Place>) -> Error {
+    let (device, compiler, kernel) = (DeviceName::of_kind("counting"), "none".into(), "broken".into());
+    Error::Compiler { device, compiler, kernel, log: "refused".into(), place }
+}
+
 impl Device for Counting {
     fn id(&self) -> DeviceId {
         self.id
@@ -101,7 +107,7 @@ impl Device for Counting {
     }
     fn build_unit(&self, programs: &[&Verified], _options: &EmitOptions) -> Result<Vec<Vec<u8>>> {
         if self.refuse || programs.iter().any(|program| program.name == "broken") {
-            return Err(Error::Invalid("refused".into()));
+            return Err(refused(None));
         }
         // Long enough for others to come in between, if they could.
         std::thread::sleep(std::time::Duration::from_millis(5));
@@ -310,7 +316,7 @@ fn a_failed_build_is_an_error_and_leaves_nothing() {
     let device = Counting { refuse: true, ..Counting::new("one") };
     let table = temporary.table();
     for _ in 0..2 {
-        assert_eq!(get(&table, &device).err(), Some(Error::Invalid("refused".into())));
+        assert_eq!(get(&table, &device).err(), Some(refused(None)));
     }
     assert!(temporary.entries().is_empty());
 }
@@ -465,11 +471,12 @@ fn several_programs_are_built_together_and_each_once() -> Result<()> {
 fn one_program_that_cannot_be_built_does_not_keep_the_others_from_it() {
     let (folder, device) = (Temporary::new(), Counting::new("a"));
     let programs = ["k0", "broken", "k1"].map(empty_program);
-    let place = Place::new("map", "prices.rs", 3, 7);
-    let programs: Vec<_> = programs.iter().map(|program| (program, Some(place))).collect();
+    let places = [1, 2, 3].map(|line| Place::new("map", "prices.rs", line, 7));
+    let programs: Vec<_> = programs.iter().zip(places.map(Some)).collect();
     let table = folder.table();
     let error = table.get_or_build_all(&device, &programs, &EmitOptions::default(), || Ok(())).err();
-    assert_eq!(error, Some(Error::Invalid("refused".into())));
+    // The place is that of the one, though all were handed to the compiler together.
+    assert_eq!(error, Some(refused(Some(places[1]))));
     for (program, _) in [programs[0], programs[2]] {
         let kernel = table.get_or_build(&device, program, &program.key_text(), &EmitOptions::default());
         assert_eq!(kernel.map(|kernel| kernel.name().to_string()), Ok(program.name.clone()));

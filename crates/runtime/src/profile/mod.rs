@@ -182,13 +182,12 @@ pub fn collect<R>(work: impl FnOnce() -> R) -> (R, Vec<Slice>) {
 ///
 /// ```
 /// use pumice::layers::runtime::{Engine, devices::Sim, profile};
-/// use pumice::{Compiler, Place, prelude::*};
+/// use pumice::{Place, prelude::*};
 /// let engine = Engine::of(std::sync::Arc::new(Sim::with_memory(1000)));
 /// let prices = Place::new("prices", "shop.rs", 3, 7);
 /// let large = Vector::from(vec![0u8; 2000]);
 /// let error = profile::at(prices, || engine.upload(large.data())).map(drop).expect_err("2000 bytes");
 /// assert_eq!(error.place(), Some(prices));
-/// # Ok::<(), pumice::Error>(())
 /// ```
 pub fn at<T>(place: impl Into<Option<Place>>, work: impl FnOnce() -> Result<T>) -> Result<T> {
     /// Goes back also if the work panics.
