@@ -99,7 +99,7 @@ fn names(variants: &[Variant]) -> syn::Result<Vec<Named<'_>>> {
 
 /// Emits the definition of the expression type.
 fn definition(element: &Element, variants: &[Named<'_>]) -> TokenStream {
-    let Element { name, exp, vis, generics, allowed, .. } = element;
+    let Element { name, exp, vis, declared: generics, allowed, .. } = element;
     let bounds = &generics.where_clause;
     let about = format!("An expression of type [`{name}`], which `match_` takes apart.");
     // A field of its own for each, and not a tuple a variant: a type that is no element is reported once, at its place.

@@ -5,7 +5,9 @@ use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use std::collections::HashSet;
 use syn::spanned::Spanned;
-use syn::{Attribute, Error, Fields, GenericParam, Generics, Item, LitStr, Member, Type, Visibility};
+use syn::{
+    Attribute, Error, Fields, GenericParam, Generics, Item, LitStr, Member, Type, Visibility, WherePredicate,
+};
 
 /// A type that becomes an element.
 pub struct Element {
@@ -15,7 +17,9 @@ pub struct Element {
     pub vis: Visibility,
     /// Its generics, whose types are elements, and the bounds of its fields ([`require_elements`]).
     pub generics: Generics,
-    /// The attribute of all items that have these bounds.
+    /// The generics of the expression type's definition, without the bounds that depend on parameters.
+    pub declared: Generics,
+    /// The attribute of all items that have bounds.
     pub allowed: Option<TokenStream>,
     pub body: Body,
 }
@@ -45,11 +49,14 @@ impl Field {
     }
 }
 
-/// Adds bounds to all derived items: the types of the fields are elements.
+/// Returns the generics of all derived items, with bounds: the types of the fields are elements. The other ones are those of the
+/// definition of the expression type.
 ///
-/// If one is not, rustc reports the bound, at the field, and takes it for granted in all items that have it: without it, each function that
-/// uses the field would be reported. The same message for the same place is printed once.
-fn require_elements(generics: &mut Generics, body: &Body) {
+/// If a type is no element, rustc reports it once, at the field, and takes it for granted in all items that have the bound: without it,
+/// each function that uses the field would be reported. A bound without parameters is reported itself; the same message for the
+/// same place is printed once. One with parameters is taken for granted, so the definition, which mentions each field once, goes without.
+fn require_elements(generics: Generics, body: &Body) -> (Generics, Generics) {
+    let (mut generics, mut declared) = (generics.clone(), generics);
     let parameters: Vec<Ident> = generics
         .type_params()
         .map(|parameter| parameter.ident.clone())
@@ -62,16 +69,20 @@ fn require_elements(generics: &mut Generics, body: &Body) {
     let mut bounded = HashSet::new();
     for Field { ty, .. } in fields {
         let tokens = ty.to_token_stream();
-        // Whether a type with parameters is an element follows from the bounds of these, and may depend on them.
-        let is_open = parameters.iter().any(|parameter| mention(tokens.clone(), parameter).is_some());
-        if is_open || is_scalar_type(ty) || !bounded.insert(tokens.to_string()) {
+        if is_scalar_type(ty) || !bounded.insert(tokens.to_string()) {
             continue;
         }
+        let is_open = parameters.iter().any(|parameter| mention(tokens.clone(), parameter).is_some());
         // From the first token of the type to the last, so that a message points at all of it.
         let end = tokens.into_iter().last().map_or(ty.span(), |token| token.span());
         let bound = quote_spanned!(end=> ::pumice::Elt);
-        generics.make_where_clause().predicates.push(syn::parse_quote_spanned!(end=> #ty: #bound));
+        let predicate: WherePredicate = syn::parse_quote_spanned!(end=> #ty: #bound);
+        generics.make_where_clause().predicates.push(predicate.clone());
+        if !is_open {
+            declared.make_where_clause().predicates.push(predicate);
+        }
     }
+    (generics, declared)
 }
 
 impl Element {
@@ -117,12 +128,12 @@ impl Element {
                 GenericParam::Const(_) => {}
             }
         }
-        require_elements(&mut generics, &body);
-        // The bounds depend on no parameters and may be of private types, which rustc advises against in code that is written by hand.
+        let (generics, declared) = require_elements(generics, &body);
+        // Bounds may depend on no parameters and be of private types, which rustc advises against in code that is written by hand.
         let allowed =
             generics.where_clause.as_ref().map(|_| quote!(#[allow(trivial_bounds, private_bounds)]));
         let exp = expression_name(&attributes)?.unwrap_or_else(|| format_ident!("{name}Exp"));
-        Ok(Element { name, exp, vis, generics, allowed, body })
+        Ok(Element { name, exp, vis, generics, declared, allowed, body })
     }
 }
 

@@ -63,7 +63,7 @@ fn tuple(mut parts: Vec<TokenStream>) -> TokenStream {
 
 /// Emits the definition of the expression type. Fields are as visible as they are in the struct.
 fn definition(element: &Element, fields: &[Field]) -> TokenStream {
-    let Element { name, exp, vis, generics, allowed, .. } = element;
+    let Element { name, exp, vis, declared: generics, allowed, .. } = element;
     let bounds = &generics.where_clause;
     let about = format!("An expression of type [`{name}`].");
     let field = |field: &Field| {
