@@ -14,6 +14,7 @@ mod hoist;
 #[cfg(feature = "pum")]
 mod include_pum;
 mod inner;
+mod join;
 mod parse;
 mod reduction;
 mod source;

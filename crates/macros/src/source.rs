@@ -187,7 +187,7 @@ fn in_step(
     span: Span,
 ) -> Result<(Option<TokenStream>, TokenStream, Option<Ident>)> {
     const HINT: &str = "in step with others, a comprehension that depends on their elements has one generator and no condition: \
-                        how many elements there are must be known without computing them";
+                        how many elements there are must be known without computing them. Bind it before, with `let row = [x | x <- xs]`";
     let mut qualifiers = inner.qualifiers.iter();
     let Some(Qualifier { kind: Kind::Generators(generators), .. }) = qualifiers.next() else {
         return Err(Error::new(span, HINT));

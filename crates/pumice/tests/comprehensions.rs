@@ -97,6 +97,86 @@ fn orders_groups_and_joins() {
     );
 }
 
+/// The operations of a program of pairs of key and value, and of numbers.
+fn described<T: Elt>(
+    program: impl Fn(Acc<Vector<(i64, i64)>>, Acc<Vector<(i64, i64)>>) -> Acc<Vector<T>>,
+) -> String {
+    Compiler::on("sim").unwrap().compile(program).unwrap().describe()
+}
+
+type Pairs = Acc<Vector<(i64, i64)>>;
+
+#[test]
+fn joins_are_found_behind_conditions_bindings_and_generators() {
+    let (xs, ys) = (
+        vec![(2i64, 10i64), (1, 20), (2, 3), (7, 1), (4, 8)],
+        vec![(2i64, 5i64), (4, 9), (2, 30), (1, 1), (3, 0)],
+    );
+    let mut expected = Vec::new();
+    for (k, a) in &xs {
+        expected.extend(ys.iter().filter(|(l, b)| k == l && a > b).map(|(_, b)| (*a, *b, a - b)));
+    }
+    let programs: [fn(Pairs, Pairs) -> Acc<Vector<(i64, i64, i64)>>; 6] = [
+        |xs, ys| comp![(a, b, a - b) | (k, a) <- xs, (l, b) <- ys, k == l, a > b],
+        |xs, ys| comp![(a, b, a - b) | (k, a) <- xs, (l, b) <- ys, a > b, k == l],
+        |xs, ys| comp![(a, b, d) | (k, a) <- xs, (l, b) <- ys, let d = a - b, l == k, d > 0],
+        |xs, ys| comp![(a, b, d) | (k, a) <- xs, (l, b) <- ys, let (d, m) = (a - b, 2), a > b && k * 2 == l * 2, m > 1],
+        // A binding that is of one side alone is repeated in the key; so is one that is of the other.
+        |xs, ys| comp![(a, b, a - b) | (k, a) <- xs, (l, b) <- ys, let m = l + 1, let n = k % 100, a > b, let o = m - 1, n == o],
+        |xs, ys| comp![(a, b, a - b) | (k, a) <- xs, (l, b) <- ys, _ <- 0..1, a > b, k == l],
+    ];
+    for program in programs {
+        let text = described(program);
+        assert!(text.contains("sort") && !text.contains("product"), "{text}");
+        assert_eq!(on_sim(program(use_(&xs), use_(&ys))), expected, "{text}");
+    }
+    // What has no key of each side, or one that what stands before it guards, is a product: it gives, or fails, as it is written.
+    let programs: [fn(Pairs, Pairs) -> Acc<Vector<(i64, i64, i64)>>; 4] = [
+        |xs, ys| comp![(a, b, d) | (k, a) <- xs, (l, b) <- ys, let d = a - b, a > b, k - l == d * 0],
+        |xs, ys| comp![(a, b, a - b) | (k, a) <- xs, (l, b) <- ys, a > b, let k = k - l, k == l * 0],
+        |xs, ys| comp![(a, b, a - b) | (k, a) <- xs, (l, b) <- ys, a > b, b != 0 && b / b * l == k],
+        |xs, ys| comp![(a, b, a - b) | (k, a) <- xs, (l, b) <- ys, a > b, b != 0, let e = b / b * l, e == k],
+    ];
+    for program in programs {
+        let text = described(program);
+        assert!(!text.contains("sort"), "{text}");
+        let guarded: Vec<_> = expected.iter().copied().filter(|(_, b, _)| *b != 0).collect();
+        assert_eq!(on_sim(program(use_(&xs), use_(&ys))), guarded, "{text}");
+    }
+}
+
+#[test]
+fn reductions_join() {
+    let (xs, ys) =
+        (vec![(2i64, 10i64), (1, 20), (2, 3), (7, 1)], vec![(2i64, 5i64), (4, 9), (2, 30), (1, 1), (3, 0)]);
+    let sum = |k: i64| ys.iter().filter(|(l, _)| *l == k).map(|(_, b)| *b).sum::<i64>();
+    let sums: Vec<(i64, i64)> = xs.iter().map(|(k, a)| (*a, sum(*k))).collect();
+    let programs: [fn(Pairs, Pairs) -> Acc<Vector<(i64, i64)>>; 3] = [
+        |xs, ys| comp![(a, sum![b | (l, b) <- ys, k == l]) | (k, a) <- xs],
+        |xs, ys| comp![(a, sum![b * c - b * c + b | (l, b) <- ys, let c = a - b, c > -100, l + 1 == k + 1]) | (k, a) <- xs],
+        // One that is computed only sometimes, a loop: it goes through the same range.
+        |xs, ys| comp![(a, if k < 100 { sum![b | (l, b) <- ys, k == l] } else { 0 }) | (k, a) <- xs],
+    ];
+    for program in programs {
+        let text = described(program);
+        assert!(text.contains("sort"), "{text}");
+        assert_eq!(on_sim(program(use_(&xs), use_(&ys))), sums, "{text}");
+    }
+    let counted = on_sim(comp![
+        (count![(l, _) <- use_(&ys), l == k], any![b > a | (l, b) <- use_(&ys), l == k], fold!(|x, y| x.max(y), -1; b | (l, b) <- use_(&ys), l == k))
+        | (k, a) <- use_(&xs), any![l == k | (l, _) <- use_(&ys)]
+    ]);
+    assert_eq!(counted, [(2, true, 30), (1, false, 1), (2, true, 30)]);
+    // A join behind the first generator of a reduction, and one whose key is of a variable that a block binds.
+    let (xs, ys) = (use_(&xs), use_(&ys));
+    let second = comp![sum![a * b | (k, a) <- xs, (l, b) <- ys, k == l, a != n] | n <- 9..11];
+    assert_eq!(on_sim(second), [350 + 20 + 105, 20 + 105]);
+    let of_block = comp![{ let m = n + 1; sum![a | (k, a) <- xs, k + m == n + 3] } | n <- 0..2];
+    assert_eq!(on_sim(of_block), [13, 13]);
+    let least = Compiler::on("sim").unwrap().run(comp![min![a | (k, a) <- xs, k == n] | n <- 1..4]).unwrap();
+    assert!(least.to_vec().unwrap_err().to_string().contains("comprehensions.rs"));
+}
+
 #[test]
 fn names_of_users_and_of_the_macro_do_not_meet() {
     let (xs, ys) = (use_([(1i64, 5i64), (2, 6)]), use_([(2i64, 7i64), (2, 8)]));

@@ -6,7 +6,7 @@
 
 use super::{Stages, pattern, tuple, vector_name};
 use crate::expression::{condition, value};
-use crate::inner::makes;
+use crate::inner::{Drawing, makes};
 use crate::parse::{Assignment, Kind, Qualifier};
 use crate::tokens::{Names, has_macro, names};
 use proc_macro2::{Ident, Span, TokenStream};
@@ -42,7 +42,7 @@ impl Stages {
         }
         let all = std::iter::once(&written.condition).chain(written.body.iter().map(|one| &one.value));
         let is_scalar =
-            |tokens: &TokenStream| !has_macro(tokens) && !makes(tokens, &bound, &self.outer, true);
+            |tokens: &TokenStream| !has_macro(tokens) && !makes(tokens, Drawing::Never, &bound, &self.outer);
         let has_arrays = assigned.iter().any(|name| self.outer.inner(name).is_some());
         match !has_arrays && all.into_iter().all(is_scalar) {
             true => self.scalar_loop(written, &assigned, span),

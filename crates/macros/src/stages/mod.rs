@@ -10,6 +10,7 @@ mod queries;
 
 use crate::expression::{Outer, condition, expression, parsed, value};
 use crate::hoist::{Hoisted, hoist};
+use crate::join::{Join, join};
 use crate::parse::{Comprehension, Generator, Kind, Pattern, Qualifier, live};
 use crate::reduction::Expansion;
 use crate::source::{Drawn, draw, number};
@@ -148,15 +149,28 @@ impl Stages {
             mentioned.extend(names(tokens));
         }
         for Hoisted { name, expansion } in &found {
-            let Expansion { size, element, neutral, combine, span } = expansion;
+            let Expansion { join, size, element, neutral, combine, span } = expansion;
             let sized = pattern(&self.environment, &names(size));
             let elements = pattern(&self.environment, &names(element));
-            let functions = quote!(|#sized| #size, |#elements, #number| #element);
+            let (sources, functions) = match join {
+                None => (quote!(#vector.clone()), quote!(|#sized| #size, |#elements, #number| #element)),
+                Some(Join { range, first, end, .. }) => {
+                    let is_mentioned = |name: &&Ident| names(element).contains(&name.to_string());
+                    let kept: Vec<Ident> = self.environment.iter().filter(is_mentioned).cloned().collect();
+                    let searched = self.mentioned(names(range), &kept, &[]);
+                    let (searched, values) = (pattern(&self.environment, &searched), tuple(&kept));
+                    let elements = pattern(&kept, &names(element));
+                    (
+                        quote_spanned!(*span=> #vector.clone().map(|#searched| (#values, #range))),
+                        quote!(|(_, (#first, #end))| #size, |(#elements, (#first, _)), #number| #element),
+                    )
+                }
+            };
             self.add(match neutral {
                 Some(neutral) => quote_spanned!(*span=>
-                    let #name = #vector.clone().expand_reduce(#functions, #neutral, #combine);),
+                    let #name = #sources.expand_reduce(#functions, #neutral, #combine);),
                 None => quote_spanned!(*span=>
-                    let #name = #vector.clone().expand_reduce_some(#functions, #combine);),
+                    let #name = #sources.expand_reduce_some(#functions, #combine);),
             });
         }
         for Hoisted { name, expansion: Expansion { span, .. } } in &found {
@@ -368,8 +382,11 @@ impl Stages {
         if let Some(twice) = new.iter().enumerate().find(|(at, name)| new[..*at].contains(name)) {
             return Err(Error::new(twice.1.span(), "this name is bound twice"));
         }
-        if self.started && self.join(&generators, queue, head, span)? {
+        if self.started
+            && let Some(found) = join(&generators, queue, head, &self.bound(), false, &mut self.outer)?
+        {
             self.outer.forget_inner(&new);
+            self.joined(found, &new, &live(queue.iter(), head), span);
             return Ok(());
         }
         let vector = vector_name();
