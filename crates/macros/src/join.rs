@@ -7,7 +7,8 @@
 
 use crate::expression::{Outer, is_total, parsed, value};
 use crate::inner::{Drawing, chain, makes};
-use crate::parse::{Generator, Kind, Pattern, Qualifier, Source, live, source};
+use crate::parse::{Generator, Kind, Qualifier, Source, live, source};
+use crate::pattern::Pattern;
 use crate::source::number;
 use crate::tokens::{Names, has_macro, mention, names};
 use proc_macro2::{Ident, Span, TokenStream};
@@ -118,16 +119,12 @@ pub fn join(
     let (number, table) = (number(), outer.fresh("table"));
     let (first, end) = (outer.fresh("first"), outer.fresh("end"));
     let array = outer.array(array, &Names::new(), "")?;
-    let element = &pattern.tokens;
+    let (element, their_key) = (&pattern.tokens, pattern.before(&their_key));
     // The pattern is written twice, and each place may use only some of its names.
+    let taken = pattern.bind_some(&quote_spanned!(*span=> #table.element(#first + #number)), *span);
     outer.add(quote_spanned!(*span=> #[allow(unused_variables)]
         let #table = ::pumice::comprehension::Table::new(#array, |#element| #their_key);));
-    Ok(Some(Join {
-        range: quote_spanned!(*span=> #table.range(#our_key)),
-        bind: quote_spanned!(*span=> #[allow(unused_variables)] let #element = #table.element(#first + #number);),
-        first,
-        end,
-    }))
+    Ok(Some(Join { range: quote_spanned!(*span=> #table.range(#our_key)), bind: taken, first, end }))
 }
 
 /// The search for keys: what the names mean at one of the qualifiers behind the generator.
@@ -242,8 +239,7 @@ fn key(
     let key = value(expr.to_token_stream(), bound, outer)?;
     let mut bindings = TokenStream::new();
     for (pattern, bound_to, span) in lets {
-        let (pattern, value) = (&pattern.tokens, value(bound_to.clone(), bound, outer)?);
-        bindings.extend(quote_spanned!(*span=> #[allow(unused_variables)] let #pattern = #value;));
+        bindings.extend(pattern.bind_some(&value(bound_to.clone(), bound, outer)?, *span));
     }
     Ok(if bindings.is_empty() { key } else { quote!({ #bindings #key }) })
 }

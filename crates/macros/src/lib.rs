@@ -16,6 +16,7 @@ mod include_pum;
 mod inner;
 mod join;
 mod parse;
+mod pattern;
 mod reduction;
 mod source;
 mod stages;

@@ -371,10 +371,10 @@ impl Reduction {
             }
             Kind::Let(pattern, tokens) => {
                 let value = value(tokens.clone(), &bound, outer)?;
-                let pattern_tokens = &pattern.tokens;
                 bound.extend(pattern.names.iter().map(Ident::to_string));
                 let body = self.loops(qualifiers, accumulator, bound, outer)?;
-                Ok(quote_spanned!(span=> { let #pattern_tokens = #value; #body }))
+                let bind = pattern.bind(&value, span);
+                Ok(quote_spanned!(span=> { #bind #body }))
             }
             _ => {
                 let message = "a reduction inside of another one, or one that is computed only sometimes, has generators, \

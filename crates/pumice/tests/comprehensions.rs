@@ -257,3 +257,45 @@ fn triples_below_a_small_number_are_counted_without_wide_products() {
     assert_eq!(products(1000), 0);
     assert_ne!(products(100_000), 0);
 }
+
+#[derive(Clone, Copy, Debug, PartialEq, Elt)]
+struct Point {
+    x: i64,
+    y: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Elt)]
+struct Named<T> {
+    key: i64,
+    at: Point,
+    value: T,
+}
+
+#[test]
+fn fields_of_structs_are_bound_by_patterns() {
+    let points = [(1, 2), (3, 4), (5, 2)].map(|(x, y)| Point { x, y });
+    let ps = use_(points);
+    assert_eq!(on_sim(comp![x * y | Point { x, y } <- ps, x > 1]), [12, 10]);
+    assert_eq!(on_sim(comp![(i, a) | i <- 0.. | Point { x: a, .. } <- ps]), [(0, 1), (1, 3), (2, 5)]);
+    assert_eq!(
+        on_sim(comp![x - b | p <- ps, let Point { y: b, .. } = p, x <- [x | Point { x, .. } <- ps], x > b]),
+        [1, 3, 1, 1, 3]
+    );
+    let total = Compiler::on("sim").unwrap().run(sum![x + y | Point { x, y } <- ps]).unwrap();
+    assert_eq!(total.to_value().unwrap(), 17);
+    let named =
+        use_([(2, 0.5f32, points[0]), (4, 1.5, points[1])].map(|(key, value, at)| Named { key, at, value }));
+    let joined = comp![(x, value, z) | Point { x, y } <- ps, Named { key, value, at: Point { x: z, .. } } <- named, z > 0, key == y];
+    assert_eq!(on_sim(joined), [(1, 0.5, 1), (3, 1.5, 3), (5, 0.5, 1)]);
+    let inner = comp![(sum![z | Named { key, at: Point { x: z, .. }, .. } <- named, key == y], if x > 1 { count![Point { x: z, .. } <- ps, z < x] } else { 0 }) | Point { x, y } <- ps];
+    assert_eq!(on_sim(inner), [(1, 0), (3, 1), (1, 2)]);
+    let grouped = comp![(y, sum![x]) | p <- ps, let Point { x, y } = p, group by y];
+    assert_eq!(on_sim(grouped), [(2, 6), (4, 3)]);
+    let by_struct = comp![(a, count![]) | p <- ps, group by Point { y: a, .. } = p, count![] < 2];
+    assert_eq!(on_sim(by_struct), [(2, 1), (4, 1), (2, 1)]);
+    let rows = comp![[j + y | j <- 0..x, let Point { y, .. } = p] | p <- ps, let Point { x, .. } = p];
+    assert_eq!(
+        Compiler::on("sim").unwrap().run(rows).unwrap().to_vecs(),
+        [vec![2], vec![4, 5, 6], vec![2, 3, 4, 5, 6]]
+    );
+}

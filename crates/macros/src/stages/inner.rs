@@ -3,7 +3,8 @@
 use super::{Stages, pattern, tuple, vector_name};
 use crate::expression::{Outer, parsed, value};
 use crate::inner::{self, Chain, Drawing, chain, is_drawn_from, makes, taken};
-use crate::parse::{Comprehension, Generator, Kind, Pattern, Qualifier};
+use crate::parse::{Comprehension, Generator, Kind, Qualifier};
+use crate::pattern::Pattern;
 use crate::reduction::{Reduction, is_reduction};
 use crate::source::{Drawn, draw};
 use crate::tokens::{Names, mention, names};

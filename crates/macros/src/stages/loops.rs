@@ -55,8 +55,7 @@ impl Stages {
         let holds = condition(written.condition, &bound, &mut self.outer)?;
         let mut steps = TokenStream::new();
         for Assignment { pattern, value: tokens, .. } in written.body {
-            let (new, value) = (&pattern.tokens, value(tokens, &bound, &mut self.outer)?);
-            steps.extend(quote_spanned!(span=> let #new = #value;));
+            steps.extend(pattern.bind(&value(tokens, &bound, &mut self.outer)?, span));
             bound.extend(pattern.names.iter().map(Ident::to_string));
         }
         let (vector, state, all) = (vector_name(), tuple(assigned), tuple(&self.environment));

@@ -11,7 +11,7 @@ mod queries;
 use crate::expression::{Outer, condition, expression, parsed, value};
 use crate::hoist::{Hoisted, hoist};
 use crate::join::{Join, join};
-use crate::parse::{Comprehension, Generator, Kind, Pattern, Qualifier, live};
+use crate::parse::{Comprehension, Generator, Kind, Qualifier, live};
 use crate::reduction::Expansion;
 use crate::source::{Drawn, draw, number};
 use crate::tokens::{Names, mention, names};
@@ -289,23 +289,25 @@ impl Stages {
                     self.bind_chain(&pattern, chain, &later, span)?;
                 }
             }
-            Kind::Let(Pattern { tokens, names: new }, bound_to) => {
+            Kind::Let(to, bound_to) => {
+                let new = to.names.clone();
                 if mention(&bound_to, &bound).is_none() && !is_assigned {
                     // It is the same for all elements: an ordinary variable, which may be an array.
-                    let value = match tokens.to_string().contains(':') {
+                    let value = match to.tokens.to_string().contains(':') {
                         true => expression(parsed(bound_to)?, &bound, &mut self.outer)?,
                         false => value(bound_to, &bound, &mut self.outer)?,
                     };
                     self.outer.forget_inner(&new);
                     self.environment.retain(|name| !new.contains(name));
-                    self.add(quote_spanned!(span=> let #tokens = #value;));
+                    self.add(to.bind(&value, span));
                     return Ok(());
                 }
                 let value = value(bound_to, &bound, &mut self.outer)?;
                 self.outer.forget_inner(&new);
                 let environment = self.extended(&new, &later);
                 let tuple = tuple(&environment);
-                let body = quote_spanned!(span=> { let #tokens = #value; #tuple });
+                let bind = to.bind(&value, span);
+                let body = quote_spanned!(span=> { #bind #tuple });
                 let pattern = pattern(&self.environment, &self.mentioned(names(&value), &environment, &new));
                 self.then(quote_spanned!(span=> #vector.map(|#pattern| #body)), span);
                 self.environment = environment;
@@ -411,7 +413,7 @@ impl Stages {
         }
         match (array, self.pending.is_empty()) {
             (Some(array), true) => {
-                let one = &generators[0].pattern.tokens;
+                let (one, values) = (&generators[0].pattern.tokens, generators[0].pattern.before(&values));
                 let is_same = environment.len() == 1 && environment[0] == one.to_string();
                 let first =
                     if is_same { quote!(#array) } else { quote_spanned!(span=> #array.map(|#one| #values)) };

@@ -3,7 +3,8 @@
 use super::{Stages, pairs, pattern, tuple, vector_name};
 use crate::expression::{Outer, condition, value};
 use crate::join::Join;
-use crate::parse::{Kind, Pattern, Qualifier, live};
+use crate::parse::{Kind, Qualifier, live};
+use crate::pattern::Pattern;
 use crate::reduction::{Reduction, is_reduction};
 use crate::source::number;
 use crate::tokens::{Names, Separator, mention, name_brackets, names, replace_macros, split, split_once};
@@ -88,18 +89,17 @@ impl Stages {
         let is_of_row = |name: &&Ident| self.rows.as_ref().is_some_and(|rows| rows.has(&name.to_string()));
         let of_row = self.environment.iter().filter(is_of_row);
         let environment: Vec<Ident> = of_row.chain(keys).chain(&results).filter(is_live).cloned().collect();
-        let named = named.map_or(quote!(_), |named| match named.names.iter().any(|name| is_live(&name)) {
-            true => named.tokens,
-            false => quote!(_),
-        });
+        let named = named.filter(|named| named.names.iter().any(|name| is_live(&name)));
+        let fields = named.as_ref().map(Pattern::fields);
+        let named = named.map_or(quote!(_), |named| named.tokens);
         let (results, tuple) = (pattern(&results, &later), tuple(&environment));
         let group = quote!((#named, #results));
         let bound = match &self.rows {
             Some(rows) => {
                 let (row, bind) = (&rows.row, rows.bind(&environment, span));
-                quote_spanned!(span=> |(#row, #group)| { #bind #tuple })
+                quote_spanned!(span=> |(#row, #group)| { #fields #bind #tuple })
             }
-            None => quote_spanned!(span=> |#group| #tuple),
+            None => quote_spanned!(span=> |#group| { #fields #tuple }),
         };
         self.add(quote_spanned!(span=> #[allow(unused_variables)] let #vector = #vector.map(#bound);));
         self.environment = environment;
