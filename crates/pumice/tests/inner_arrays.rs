@@ -181,6 +181,20 @@ fn groups_of_rows_are_reduced_bound_and_drawn_from() {
 }
 
 #[test]
+fn a_reduction_inside_of_another_is_divided_where_it_is_an_element_of_an_inner_array() {
+    let looped = |xs: Acc<Vector<i64>>| comp![sum![sum![x * y - z | z <- 0..y] | y <- 0..x] | x <- xs];
+    let divided = |xs: Acc<Vector<i64>>| comp![[sum![x * y - z | z <- 0..y] | y <- 0..x].sum() | x <- xs];
+    let compiler = Compiler::on("sim").unwrap();
+    let expansions = |text: String| text.matches("= expand_reduce").count();
+    let texts = (compiler.compile(looped).unwrap().describe(), compiler.compile(divided).unwrap().describe());
+    assert!(expansions(texts.0.clone()) < expansions(texts.1.clone()), "{texts:?}");
+    let xs = [5i64, 0, 3];
+    let plain = xs.map(|x| (0..x).flat_map(|y| (0..y).map(move |z| x * y - z)).sum::<i64>());
+    assert_eq!(on_sim(looped(use_(xs))), plain);
+    assert_eq!(on_sim(divided(use_(xs))), plain);
+}
+
+#[test]
 fn generators_in_step_draw_from_filtered_and_nested_comprehensions() {
     let (xs, ns) = (use_([3i64, 1, 4, 5]), use_([5i64, 0, 3, 9]));
     let even = comp![(n, j, x) | n <- ns, j <- [j | j <- 0..n, j % 2 == 0] | x <- xs];
