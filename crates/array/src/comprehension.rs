@@ -88,6 +88,12 @@ pub fn slice_element<T: Elt>(vector: &Acc<Vector<T>>, from: impl Into<Exp<i64>>,
     vector.element(&[(from + number).term()], None)
 }
 
+/// A struct whose fields a pattern takes: `all` is that pattern of its values, for rustc to check.
+pub fn opened<L: Lift>(value: L, all: impl FnOnce(L::Elt)) -> L {
+    drop(all);
+    value
+}
+
 /// The size of a first vector.
 pub fn size(size: impl Into<Exp<i64>>) -> Exp<i64> {
     size.into()

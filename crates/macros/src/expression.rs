@@ -152,17 +152,31 @@ fn lift_block(block: &mut Block) {
 }
 
 /// Whether an expression cannot fail, so that it may be computed in vain.
-fn is_total(expr: &Expr) -> bool {
+pub fn is_total(expr: &Expr) -> bool {
     match expr {
         Expr::Lit(_) | Expr::Path(_) => true,
         Expr::Paren(paren) => is_total(&paren.expr),
+        Expr::Group(group) => is_total(&group.expr),
+        Expr::Tuple(tuple) => tuple.elems.iter().all(is_total),
         Expr::Unary(unary) => is_total(&unary.expr),
+        Expr::Cast(cast) => is_total(&cast.expr),
         Expr::Field(field) => is_total(&field.base),
         Expr::Binary(binary) => {
-            !matches!(binary.op, BinOp::Div(_) | BinOp::Rem(_))
-                && is_total(&binary.left)
-                && is_total(&binary.right)
+            let divides = matches!(binary.op, BinOp::Div(_) | BinOp::Rem(_));
+            (!divides || is_nonzero(&binary.right)) && is_total(&binary.left) && is_total(&binary.right)
         }
+        _ => false,
+    }
+}
+
+/// Whether an expression is a number other than zero.
+fn is_nonzero(expr: &Expr) -> bool {
+    match expr {
+        Expr::Lit(literal) => match &literal.lit {
+            Lit::Int(number) => number.base10_parse::<u128>().is_ok_and(|number| number != 0),
+            Lit::Float(_) => true,
+            _ => false,
+        },
         _ => false,
     }
 }

@@ -4,7 +4,9 @@
 //! is the same methods of all rows, in statements before the comprehension; the stages make the rows of an inner comprehension.
 
 use crate::expression::{Outer, expression, parsed};
-use crate::parse::Qualifier;
+use crate::parse::{
+    Comprehension, Generator, Kind, Qualifier, Source, comprehension as comprehension_of, source,
+};
 use crate::tokens::{Names, mention, names};
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote_spanned};
@@ -62,14 +64,42 @@ pub fn is_made(expr: &Expr, bound: &Names, outer: &Outer) -> bool {
 }
 
 /// Whether a generator can draw from an inner array element by element, without materialising it: from a part of an array, or from a
-/// comprehension whose qualifiers apply to each element by itself.
-pub fn is_drawn_from(expr: &Expr, bound: &Names, outer: &Outer) -> bool {
-    let is_of_all = match bare(expr) {
-        Expr::Macro(call) => crate::parse::comprehension(call.mac.tokens.clone())
-            .is_ok_and(|inner| inner.qualifiers.iter().any(Qualifier::is_of_all)),
-        _ => false,
+/// comprehension whose qualifiers apply to each element by itself. In step with others, these must give one element for each.
+pub fn is_drawn_from(expr: &Expr, in_step: bool, bound: &Names, outer: &Outer) -> bool {
+    let is_drawn = |inner: Comprehension| match in_step {
+        true => is_counted(&inner, bound, outer),
+        false => !inner.qualifiers.iter().any(Qualifier::is_of_all),
     };
-    is_made(expr, bound, outer) && !is_of_all
+    let is_drawn = match bare(expr) {
+        // What is no comprehension is reported where it is used.
+        Expr::Macro(call) => comprehension_of(call.mac.tokens.clone()).map_or(true, is_drawn),
+        _ => true,
+    };
+    is_drawn && is_made(expr, bound, outer)
+}
+
+/// Whether the number of a comprehension's elements is known without computing them: that of one generator, with bindings behind it.
+fn is_counted(inner: &Comprehension, bound: &Names, outer: &Outer) -> bool {
+    let Some((first, rest)) = inner.qualifiers.split_first() else { return false };
+    let Kind::Generators(generators) = &first.kind else { return false };
+    // The qualifiers of a comprehension that is drawn from alone take the generator's place.
+    let is_inlined = |generator: &Generator| {
+        generators.len() == 1 && matches!(source(&generator.source), Ok(Source::Inner(_)))
+    };
+    let is_known = |generator: &Generator| {
+        !is_inlined(generator) && !makes(&generator.source, Drawing::InStep, bound, outer)
+    };
+    let mut inside = bound.clone();
+    inside.extend(first.binds().iter().map(Ident::to_string));
+    let mut is_plain = |qualifier: &Qualifier| {
+        let Kind::Let(pattern, value) = &qualifier.kind else { return false };
+        let is_value = !makes(value, Drawing::Never, &inside, outer);
+        inside.extend(pattern.names.iter().map(Ident::to_string));
+        is_value
+    };
+    generators.iter().all(is_known)
+        && rest.iter().all(&mut is_plain)
+        && !makes(&inner.head, Drawing::Never, &inside, outer)
 }
 
 /// Whether an indexing expression must be a row of an array with rows, because only a row has the method that is called.
@@ -222,8 +252,26 @@ pub fn value(chain: Chain, taken: Taken, bound: &Names, outer: &mut Outer) -> Re
     Ok(quote_spanned!(span=> ::pumice::comprehension::#get(&#values, #row)))
 }
 
-/// Whether an expression makes inner arrays of these variables. Unless `also_itself`, it is a generator's source, which may need none.
-pub fn makes(tokens: &TokenStream, bound: &Names, outer: &Outer, also_itself: bool) -> bool {
+/// Whether an expression is the source of a generator, which draws from some inner arrays without materialising them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Drawing {
+    /// It is not.
+    Never,
+    /// It is that of a generator by itself.
+    Alone,
+    /// It is that of one of several generators in step.
+    InStep,
+}
+
+impl Drawing {
+    /// Returns what holds for the sources of these generators.
+    pub fn of(generators: &[Generator]) -> Drawing {
+        if generators.len() > 1 { Drawing::InStep } else { Drawing::Alone }
+    }
+}
+
+/// Whether an expression makes inner arrays of these variables.
+pub fn makes(tokens: &TokenStream, drawing: Drawing, bound: &Names, outer: &Outer) -> bool {
     struct Finder<'a> {
         bound: &'a Names,
         outer: &'a Outer,
@@ -240,7 +288,9 @@ pub fn makes(tokens: &TokenStream, bound: &Names, outer: &Outer, also_itself: bo
     }
     let Ok(mut expr) = parsed(tokens.clone()) else { return false };
     let mut finder = Finder { bound, outer, found: false };
-    match !also_itself && is_drawn_from(&expr, bound, outer) {
+    let is_drawn =
+        drawing != Drawing::Never && is_drawn_from(&expr, drawing == Drawing::InStep, bound, outer);
+    match is_drawn {
         true => false,
         false => {
             finder.visit_expr_mut(&mut expr);

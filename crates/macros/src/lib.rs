@@ -14,7 +14,9 @@ mod hoist;
 #[cfg(feature = "pum")]
 mod include_pum;
 mod inner;
+mod join;
 mod parse;
+mod pattern;
 mod reduction;
 mod source;
 mod stages;

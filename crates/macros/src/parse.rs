@@ -1,10 +1,11 @@
 //! The syntax of comprehensions: from tokens to qualifiers. Expressions stay tokens until their variables are known.
 
+use crate::pattern::{Pattern, before_arrow, checked, typed};
 use crate::tokens::{Names, Separator, first_span, has, name_brackets, split, split_once};
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::{ParseStream, Parser};
-use syn::{Error, Expr, Pat, Result, Token, Type};
+use syn::{Error, Expr, Pat, Result, Token};
 
 /// A comprehension: an element expression, and the qualifiers that bind its variables.
 pub struct Comprehension {
@@ -66,15 +67,6 @@ pub struct Generator {
     pub source: TokenStream,
     /// The span of its first token.
     pub span: Span,
-}
-
-/// A pattern: names, `_` and tuples of these.
-#[derive(Clone)]
-pub struct Pattern {
-    /// The pattern as written, with its type if there is one.
-    pub tokens: TokenStream,
-    /// The names, from left to right.
-    pub names: Vec<Ident>,
 }
 
 const SYNTAX: &str = "a comprehension is `e | q, q, …`, where a qualifier is a generator `p <- xs`, a condition, `let p = e`, \
@@ -209,12 +201,12 @@ fn generator(tokens: TokenStream, outside: Span) -> Result<Generator> {
         let message = "a condition is a qualifier of its own: `x <- xs, x > 0`";
         return Err(Error::new(words[1].span(), message));
     }
-    Ok(Generator { pattern: self::pattern(pattern, span)?, source: name_brackets(source), span })
+    Ok(Generator { pattern: before_arrow(pattern, span)?, source: name_brackets(source), span })
 }
 
 fn binding(tokens: TokenStream, span: Span) -> Result<Kind> {
     let read = |input: ParseStream<'_>| {
-        let pattern = typed_pattern(input)?;
+        let pattern = typed(input)?;
         input.parse::<Token![=]>()?;
         Ok((pattern, input.parse::<TokenStream>()?))
     };
@@ -274,54 +266,14 @@ fn assignment(tokens: TokenStream) -> Result<Assignment> {
         _ => return Err(Error::new(span, HINT)),
     };
     match &left {
-        Expr::Path(path) if path.path.get_ident().is_some() => {
-            Ok(Assignment { pattern: pattern(left.to_token_stream(), span)?, value, is_new: false, span })
-        }
+        Expr::Path(path) if path.path.get_ident().is_some() => Ok(Assignment {
+            pattern: before_arrow(left.to_token_stream(), span)?,
+            value,
+            is_new: false,
+            span,
+        }),
         _ => Err(Error::new(span, HINT)),
     }
-}
-
-fn typed_pattern(input: ParseStream<'_>) -> Result<Pattern> {
-    let pat = Pat::parse_single(input)?;
-    let mut pattern = checked(&pat)?;
-    if input.peek(Token![:]) {
-        input.parse::<Token![:]>()?.to_tokens(&mut pattern.tokens);
-        input.parse::<Type>()?.to_tokens(&mut pattern.tokens);
-    }
-    Ok(pattern)
-}
-
-fn pattern(tokens: TokenStream, span: Span) -> Result<Pattern> {
-    const HINT: &str = "before `<-` stands a pattern: a name, `_` or a tuple of these (a comparison with a negative number has a \
-                        space: `x < -1`)";
-    match Pat::parse_single.parse2(tokens) {
-        Ok(pat) => checked(&pat),
-        Err(_) => Err(Error::new(span, HINT)),
-    }
-}
-
-fn checked(pat: &Pat) -> Result<Pattern> {
-    fn collect(pat: &Pat, names: &mut Vec<Ident>) -> Result<()> {
-        let message = "patterns are names, `_` and tuples of these";
-        match pat {
-            Pat::Ident(name)
-                if name.by_ref.is_none() && name.mutability.is_none() && name.subpat.is_none() =>
-            {
-                if names.contains(&name.ident) {
-                    return Err(Error::new(name.ident.span(), "this name is bound twice in one pattern"));
-                }
-                names.push(name.ident.clone());
-                Ok(())
-            }
-            Pat::Wild(_) | Pat::Rest(_) => Ok(()),
-            Pat::Tuple(tuple) => tuple.elems.iter().try_for_each(|part| collect(part, names)),
-            Pat::Paren(paren) => collect(&paren.pat, names),
-            pat => Err(Error::new_spanned(pat, message)),
-        }
-    }
-    let mut names = Vec::new();
-    collect(pat, &mut names)?;
-    Ok(Pattern { tokens: pat.to_token_stream(), names })
 }
 
 /// Parses the keys of `order by`: one, or several in parentheses, each with `desc` behind it if the largest comes first.
@@ -362,14 +314,14 @@ fn group(tokens: TokenStream, span: Span) -> Result<Kind> {
         return Err(Error::new(span, "write `group by k`, or `group by k = e` to name the key"));
     }
     let named = |input: ParseStream<'_>| {
-        let pattern = typed_pattern(input)?;
+        let pattern = typed(input)?;
         input.parse::<Token![=]>()?;
         Ok((pattern, input.parse::<TokenStream>()?))
     };
     if let Ok((pattern, key)) = named.parse2(tokens.clone()) {
         return Ok(Kind::Group(Some(pattern), key));
     }
-    let pattern = Pat::parse_single.parse2(tokens.clone()).ok().and_then(|pat| checked(&pat).ok());
+    let pattern = Pat::parse_single.parse2(tokens.clone()).ok().and_then(|pat| checked(pat).ok());
     let is_made_of_names =
         pattern.as_ref().is_some_and(|pattern| !pattern.tokens.to_string().contains(['_', '.']));
     Ok(Kind::Group(pattern.filter(|_| is_made_of_names), tokens))

@@ -3,7 +3,8 @@
 //! always computed (`hoist.rs` decides); one without qualifiers is of a group.
 
 use crate::expression::{Outer, condition, has_qualifiers, value};
-use crate::inner::refuse_shadowing;
+use crate::inner::{Drawing, makes, refuse_shadowing};
+use crate::join::{Join, join};
 use crate::parse::{Kind, Qualifier, comprehension, live, qualifiers};
 use crate::source::{Drawn, draw, number};
 use crate::stages::Stages;
@@ -36,6 +37,8 @@ pub struct Reduction {
 
 /// A reduction of an expansion, for each environment.
 pub struct Expansion {
+    /// The join that the elements are from, if they are. Size and element then mention the bounds of its range.
+    pub join: Option<Join>,
     /// Number of elements.
     pub size: TokenStream,
     /// An element, by its number; an option if there is no initial value.
@@ -108,21 +111,21 @@ impl Reduction {
             return Err(Error::new(distinct.span, COUNTED));
         }
         let mut inside = bound.clone();
-        let mut makes = false;
+        let mut needs_rows = false;
         for qualifier in kinds() {
-            makes |= match &qualifier.kind {
-                Kind::Let(_, value) => crate::inner::makes(value, &inside, outer, true),
+            needs_rows |= match &qualifier.kind {
+                Kind::Let(_, value) => makes(value, Drawing::Never, &inside, outer),
                 Kind::Generators(generators) => generators
                     .iter()
-                    .any(|generator| crate::inner::makes(&generator.source, &inside, outer, false)),
-                Kind::Filter(condition) => crate::inner::makes(condition, &inside, outer, true),
+                    .any(|generator| makes(&generator.source, Drawing::of(generators), &inside, outer)),
+                Kind::Filter(condition) => makes(condition, Drawing::Never, &inside, outer),
                 Kind::While(..) => true,
                 _ => false,
             };
             inside.extend(qualifier.binds().iter().map(Ident::to_string));
         }
-        makes |= crate::inner::makes(&reduction.head, &inside, outer, true);
-        if !kinds().any(Qualifier::is_of_all) && !makes {
+        needs_rows |= makes(&reduction.head, Drawing::Never, &inside, outer);
+        if !kinds().any(Qualifier::is_of_all) && !needs_rows {
             return Ok(None);
         }
         let span = name.span();
@@ -270,15 +273,19 @@ impl Reduction {
             return Ok(None);
         }
         let mut rest: VecDeque<Qualifier> = self.qualifiers.iter().cloned().collect();
-        let (size, bind, binds) = loop {
+        let (join, size, bind, binds) = loop {
             let Some(first) = rest.pop_front() else { return Ok(None) };
             let Kind::Generators(generators) = &first.kind else { return Ok(None) };
             refuse_shadowing(&first.binds(), outer)?;
+            if let Some(join) = join(generators, &mut rest, &self.head, bound, false, outer)? {
+                let (size, bind) = (join.size(), join.bind.clone());
+                break (Some(join), size, bind, first.binds());
+            }
             match draw(generators, bound, &live(rest.iter(), &self.head), outer)? {
                 Drawn::Inlined(inner) => {
                     inner.into_iter().rev().for_each(|qualifier| rest.push_front(qualifier))
                 }
-                Drawn::Counted { size, bind, .. } => break (size, bind, first.binds()),
+                Drawn::Counted { size, bind, .. } => break (None, size, bind, first.binds()),
             }
         };
         let mut inside = bound.clone();
@@ -294,7 +301,7 @@ impl Reduction {
         };
         let element = quote_spanned!(span=> { #bind #start #element });
         let combine = self.operator_of(bound, outer)?;
-        Ok(Some(Expansion { size, element, neutral, combine, span }))
+        Ok(Some(Expansion { join, size, element, neutral, combine, span }))
     }
 
     /// Emits the value of the reduction, from the reduced value of its expansion.
@@ -327,25 +334,35 @@ impl Reduction {
         refuse_shadowing(&qualifier.binds(), outer)?;
         match &qualifier.kind {
             Kind::Generators(generators) => {
-                let later = live(qualifiers.iter(), &self.head);
-                match draw(generators, &bound, &later, outer)? {
-                    Drawn::Inlined(inner) => {
-                        inner.into_iter().rev().for_each(|qualifier| qualifiers.push_front(qualifier));
-                        self.loops(qualifiers, accumulator, bound, outer)
+                let found = join(generators, &mut qualifiers, &self.head, &bound, true, outer)?;
+                let (search, size, bind) = match found {
+                    Some(found) => {
+                        let Join { range, first, end, .. } = &found;
+                        let search = quote_spanned!(span=> let (#first, #end) = #range;);
+                        (search, found.size(), found.bind)
                     }
-                    Drawn::Counted { size, bind, .. } => {
-                        bound.extend(qualifier.binds().iter().map(Ident::to_string));
-                        let (number, next) = (number(), outer.fresh("so_far"));
-                        let accumulator = Accumulator { name: &next, is_neutral: false, ..accumulator };
-                        let body = self.loops(qualifiers, accumulator, bound, outer)?;
-                        Ok(
-                            quote_spanned!(span=> ::pumice::comprehension::each(#size, #so_far, |#number, #next| {
-                                #bind
-                                #body
-                            })),
-                        )
+                    None => {
+                        let later = live(qualifiers.iter(), &self.head);
+                        match draw(generators, &bound, &later, outer)? {
+                            Drawn::Inlined(inner) => {
+                                inner
+                                    .into_iter()
+                                    .rev()
+                                    .for_each(|qualifier| qualifiers.push_front(qualifier));
+                                return self.loops(qualifiers, accumulator, bound, outer);
+                            }
+                            Drawn::Counted { size, bind, .. } => (TokenStream::new(), size, bind),
+                        }
                     }
-                }
+                };
+                bound.extend(qualifier.binds().iter().map(Ident::to_string));
+                let (number, next) = (number(), outer.fresh("so_far"));
+                let accumulator = Accumulator { name: &next, is_neutral: false, ..accumulator };
+                let body = self.loops(qualifiers, accumulator, bound, outer)?;
+                Ok(quote_spanned!(span=> {
+                    #search
+                    ::pumice::comprehension::each(#size, #so_far, |#number, #next| { #bind #body })
+                }))
             }
             Kind::Filter(tokens) => {
                 let holds = condition(tokens.clone(), &bound, outer)?;
@@ -354,10 +371,10 @@ impl Reduction {
             }
             Kind::Let(pattern, tokens) => {
                 let value = value(tokens.clone(), &bound, outer)?;
-                let pattern_tokens = &pattern.tokens;
                 bound.extend(pattern.names.iter().map(Ident::to_string));
                 let body = self.loops(qualifiers, accumulator, bound, outer)?;
-                Ok(quote_spanned!(span=> { let #pattern_tokens = #value; #body }))
+                let bind = pattern.bind(&value, span);
+                Ok(quote_spanned!(span=> { #bind #body }))
             }
             _ => {
                 let message = "a reduction inside of another one, or one that is computed only sometimes, has generators, \

@@ -42,7 +42,6 @@ pub fn draw(generators: &[Generator], bound: &Names, later: &Names, outer: &mut 
     let mut uses = Names::new();
     for generator in generators {
         let span = generator.span;
-        let pattern = &generator.pattern.tokens;
         let (part, value, array) = match source(&generator.source)? {
             Source::Inner(inner)
                 if generators.len() == 1 && !inner.qualifiers.iter().any(Qualifier::is_of_all) =>
@@ -55,8 +54,7 @@ pub fn draw(generators: &[Generator], bound: &Names, later: &Names, outer: &mut 
             }
             source => one(source, bound, outer, span)?,
         };
-        let value_of = quote_spanned!(span=> let #pattern = #value;);
-        bind.extend(value_of);
+        bind.extend(generator.pattern.bind(&value, span));
         uses.extend(names(&value));
         size = match (size, part) {
             (Some(size), Some(part)) => Some(quote_spanned!(span=> #size.min(#part))),
@@ -187,7 +185,7 @@ fn in_step(
     span: Span,
 ) -> Result<(Option<TokenStream>, TokenStream, Option<Ident>)> {
     const HINT: &str = "in step with others, a comprehension that depends on their elements has one generator and no condition: \
-                        how many elements there are must be known without computing them";
+                        how many elements there are must be known without computing them. Bind it before, with `let row = [x | x <- xs]`";
     let mut qualifiers = inner.qualifiers.iter();
     let Some(Qualifier { kind: Kind::Generators(generators), .. }) = qualifiers.next() else {
         return Err(Error::new(span, HINT));
@@ -202,8 +200,7 @@ fn in_step(
             return Err(Error::new(qualifier.span, HINT));
         };
         let value = crate::expression::value(value.clone(), &bound, outer)?;
-        let pattern_tokens = &pattern.tokens;
-        bind.extend(quote_spanned!(qualifier.span=> let #pattern_tokens = #value;));
+        bind.extend(pattern.bind(&value, qualifier.span));
         bound.extend(pattern.names.iter().map(Ident::to_string));
     }
     let head = crate::expression::value(inner.head, &bound, outer)?;
@@ -238,12 +235,7 @@ fn with_other_names(mut qualifiers: Vec<Qualifier>, taken: &Names, outer: &mut O
             _ => Vec::new(),
         };
         for pattern in patterns {
-            pattern.tokens = rename(pattern.tokens.clone(), &others);
-            for name in &mut pattern.names {
-                if let Some(other) = others.get(&name.to_string()) {
-                    *name = Ident::new(&other.to_string(), name.span());
-                }
-            }
+            pattern.rename(&others);
         }
     }
     qualifiers

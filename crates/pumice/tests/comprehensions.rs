@@ -97,6 +97,86 @@ fn orders_groups_and_joins() {
     );
 }
 
+/// The operations of a program of pairs of key and value, and of numbers.
+fn described<T: Elt>(
+    program: impl Fn(Acc<Vector<(i64, i64)>>, Acc<Vector<(i64, i64)>>) -> Acc<Vector<T>>,
+) -> String {
+    Compiler::on("sim").unwrap().compile(program).unwrap().describe()
+}
+
+type Pairs = Acc<Vector<(i64, i64)>>;
+
+#[test]
+fn joins_are_found_behind_conditions_bindings_and_generators() {
+    let (xs, ys) = (
+        vec![(2i64, 10i64), (1, 20), (2, 3), (7, 1), (4, 8)],
+        vec![(2i64, 5i64), (4, 9), (2, 30), (1, 1), (3, 0)],
+    );
+    let mut expected = Vec::new();
+    for (k, a) in &xs {
+        expected.extend(ys.iter().filter(|(l, b)| k == l && a > b).map(|(_, b)| (*a, *b, a - b)));
+    }
+    let programs: [fn(Pairs, Pairs) -> Acc<Vector<(i64, i64, i64)>>; 6] = [
+        |xs, ys| comp![(a, b, a - b) | (k, a) <- xs, (l, b) <- ys, k == l, a > b],
+        |xs, ys| comp![(a, b, a - b) | (k, a) <- xs, (l, b) <- ys, a > b, k == l],
+        |xs, ys| comp![(a, b, d) | (k, a) <- xs, (l, b) <- ys, let d = a - b, l == k, d > 0],
+        |xs, ys| comp![(a, b, d) | (k, a) <- xs, (l, b) <- ys, let (d, m) = (a - b, 2), a > b && k * 2 == l * 2, m > 1],
+        // A binding that is of one side alone is repeated in the key; so is one that is of the other.
+        |xs, ys| comp![(a, b, a - b) | (k, a) <- xs, (l, b) <- ys, let m = l + 1, let n = k % 100, a > b, let o = m - 1, n == o],
+        |xs, ys| comp![(a, b, a - b) | (k, a) <- xs, (l, b) <- ys, _ <- 0..1, a > b, k == l],
+    ];
+    for program in programs {
+        let text = described(program);
+        assert!(text.contains("sort") && !text.contains("product"), "{text}");
+        assert_eq!(on_sim(program(use_(&xs), use_(&ys))), expected, "{text}");
+    }
+    // What has no key of each side, or one that what stands before it guards, is a product: it gives, or fails, as it is written.
+    let programs: [fn(Pairs, Pairs) -> Acc<Vector<(i64, i64, i64)>>; 4] = [
+        |xs, ys| comp![(a, b, d) | (k, a) <- xs, (l, b) <- ys, let d = a - b, a > b, k - l == d * 0],
+        |xs, ys| comp![(a, b, a - b) | (k, a) <- xs, (l, b) <- ys, a > b, let k = k - l, k == l * 0],
+        |xs, ys| comp![(a, b, a - b) | (k, a) <- xs, (l, b) <- ys, a > b, b != 0 && b / b * l == k],
+        |xs, ys| comp![(a, b, a - b) | (k, a) <- xs, (l, b) <- ys, a > b, b != 0, let e = b / b * l, e == k],
+    ];
+    for program in programs {
+        let text = described(program);
+        assert!(!text.contains("sort"), "{text}");
+        let guarded: Vec<_> = expected.iter().copied().filter(|(_, b, _)| *b != 0).collect();
+        assert_eq!(on_sim(program(use_(&xs), use_(&ys))), guarded, "{text}");
+    }
+}
+
+#[test]
+fn reductions_join() {
+    let (xs, ys) =
+        (vec![(2i64, 10i64), (1, 20), (2, 3), (7, 1)], vec![(2i64, 5i64), (4, 9), (2, 30), (1, 1), (3, 0)]);
+    let sum = |k: i64| ys.iter().filter(|(l, _)| *l == k).map(|(_, b)| *b).sum::<i64>();
+    let sums: Vec<(i64, i64)> = xs.iter().map(|(k, a)| (*a, sum(*k))).collect();
+    let programs: [fn(Pairs, Pairs) -> Acc<Vector<(i64, i64)>>; 3] = [
+        |xs, ys| comp![(a, sum![b | (l, b) <- ys, k == l]) | (k, a) <- xs],
+        |xs, ys| comp![(a, sum![b * c - b * c + b | (l, b) <- ys, let c = a - b, c > -100, l + 1 == k + 1]) | (k, a) <- xs],
+        // One that is computed only sometimes, a loop: it goes through the same range.
+        |xs, ys| comp![(a, if k < 100 { sum![b | (l, b) <- ys, k == l] } else { 0 }) | (k, a) <- xs],
+    ];
+    for program in programs {
+        let text = described(program);
+        assert!(text.contains("sort"), "{text}");
+        assert_eq!(on_sim(program(use_(&xs), use_(&ys))), sums, "{text}");
+    }
+    let counted = on_sim(comp![
+        (count![(l, _) <- use_(&ys), l == k], any![b > a | (l, b) <- use_(&ys), l == k], fold!(|x, y| x.max(y), -1; b | (l, b) <- use_(&ys), l == k))
+        | (k, a) <- use_(&xs), any![l == k | (l, _) <- use_(&ys)]
+    ]);
+    assert_eq!(counted, [(2, true, 30), (1, false, 1), (2, true, 30)]);
+    // A join behind the first generator of a reduction, and one whose key is of a variable that a block binds.
+    let (xs, ys) = (use_(&xs), use_(&ys));
+    let second = comp![sum![a * b | (k, a) <- xs, (l, b) <- ys, k == l, a != n] | n <- 9..11];
+    assert_eq!(on_sim(second), [350 + 20 + 105, 20 + 105]);
+    let of_block = comp![{ let m = n + 1; sum![a | (k, a) <- xs, k + m == n + 3] } | n <- 0..2];
+    assert_eq!(on_sim(of_block), [13, 13]);
+    let least = Compiler::on("sim").unwrap().run(comp![min![a | (k, a) <- xs, k == n] | n <- 1..4]).unwrap();
+    assert!(least.to_vec().unwrap_err().to_string().contains("comprehensions.rs"));
+}
+
 #[test]
 fn names_of_users_and_of_the_macro_do_not_meet() {
     let (xs, ys) = (use_([(1i64, 5i64), (2, 6)]), use_([(2i64, 7i64), (2, 8)]));
@@ -176,4 +256,46 @@ fn triples_below_a_small_number_are_counted_without_wide_products() {
     };
     assert_eq!(products(1000), 0);
     assert_ne!(products(100_000), 0);
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Elt)]
+struct Point {
+    x: i64,
+    y: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Elt)]
+struct Named<T> {
+    key: i64,
+    at: Point,
+    value: T,
+}
+
+#[test]
+fn fields_of_structs_are_bound_by_patterns() {
+    let points = [(1, 2), (3, 4), (5, 2)].map(|(x, y)| Point { x, y });
+    let ps = use_(points);
+    assert_eq!(on_sim(comp![x * y | Point { x, y } <- ps, x > 1]), [12, 10]);
+    assert_eq!(on_sim(comp![(i, a) | i <- 0.. | Point { x: a, .. } <- ps]), [(0, 1), (1, 3), (2, 5)]);
+    assert_eq!(
+        on_sim(comp![x - b | p <- ps, let Point { y: b, .. } = p, x <- [x | Point { x, .. } <- ps], x > b]),
+        [1, 3, 1, 1, 3]
+    );
+    let total = Compiler::on("sim").unwrap().run(sum![x + y | Point { x, y } <- ps]).unwrap();
+    assert_eq!(total.to_value().unwrap(), 17);
+    let named =
+        use_([(2, 0.5f32, points[0]), (4, 1.5, points[1])].map(|(key, value, at)| Named { key, at, value }));
+    let joined = comp![(x, value, z) | Point { x, y } <- ps, Named { key, value, at: Point { x: z, .. } } <- named, z > 0, key == y];
+    assert_eq!(on_sim(joined), [(1, 0.5, 1), (3, 1.5, 3), (5, 0.5, 1)]);
+    let inner = comp![(sum![z | Named { key, at: Point { x: z, .. }, .. } <- named, key == y], if x > 1 { count![Point { x: z, .. } <- ps, z < x] } else { 0 }) | Point { x, y } <- ps];
+    assert_eq!(on_sim(inner), [(1, 0), (3, 1), (1, 2)]);
+    let grouped = comp![(y, sum![x]) | p <- ps, let Point { x, y } = p, group by y];
+    assert_eq!(on_sim(grouped), [(2, 6), (4, 3)]);
+    let by_struct = comp![(a, count![]) | p <- ps, group by Point { y: a, .. } = p, count![] < 2];
+    assert_eq!(on_sim(by_struct), [(2, 1), (4, 1), (2, 1)]);
+    let rows = comp![[j + y | j <- 0..x, let Point { y, .. } = p] | p <- ps, let Point { x, .. } = p];
+    assert_eq!(
+        Compiler::on("sim").unwrap().run(rows).unwrap().to_vecs(),
+        [vec![2], vec![4, 5, 6], vec![2, 3, 4, 5, 6]]
+    );
 }

@@ -181,6 +181,39 @@ fn groups_of_rows_are_reduced_bound_and_drawn_from() {
 }
 
 #[test]
+fn a_reduction_inside_of_another_is_divided_where_it_is_an_element_of_an_inner_array() {
+    let looped = |xs: Acc<Vector<i64>>| comp![sum![sum![x * y - z | z <- 0..y] | y <- 0..x] | x <- xs];
+    let divided = |xs: Acc<Vector<i64>>| comp![[sum![x * y - z | z <- 0..y] | y <- 0..x].sum() | x <- xs];
+    let compiler = Compiler::on("sim").unwrap();
+    let expansions = |text: String| text.matches("= expand_reduce").count();
+    let texts = (compiler.compile(looped).unwrap().describe(), compiler.compile(divided).unwrap().describe());
+    assert!(expansions(texts.0.clone()) < expansions(texts.1.clone()), "{texts:?}");
+    let xs = [5i64, 0, 3];
+    let plain = xs.map(|x| (0..x).flat_map(|y| (0..y).map(move |z| x * y - z)).sum::<i64>());
+    assert_eq!(on_sim(looped(use_(xs))), plain);
+    assert_eq!(on_sim(divided(use_(xs))), plain);
+}
+
+#[test]
+fn generators_in_step_draw_from_filtered_and_nested_comprehensions() {
+    let (xs, ns) = (use_([3i64, 1, 4, 5]), use_([5i64, 0, 3, 9]));
+    let even = comp![(n, j, x) | n <- ns, j <- [j | j <- 0..n, j % 2 == 0] | x <- xs];
+    let plain: Vec<_> = [5i64, 0, 3, 9]
+        .iter()
+        .flat_map(|n| (0..*n).step_by(2).zip([3i64, 1, 4, 5]).map(move |(j, x)| (*n, j, x)))
+        .collect();
+    assert_eq!(on_sim(even), plain);
+    let sums = comp![sum![j * x | j <- [j + k | j <- 0..n, k <- 0..2] | x <- xs] | n <- ns];
+    assert_eq!(on_sim(sums), [1 + 4 + 10, 0, 1 + 4 + 10, 1 + 4 + 10]);
+    // Both depend, and one of them draws from another that has a condition, or from inner arrays.
+    let both = comp![
+        j * 10 + r
+        | n <- ns, j <- [2 * y | y <- [y | y <- 0..n, y % 2 == 1]] | r <- [row.sum() | k <- 1..n, let row = [i | i <- 0..k]]
+    ];
+    assert_eq!(on_sim(both), [20, 61, 20, 20, 61, 103, 146]);
+}
+
+#[test]
 fn a_generator_draws_from_what_is_sorted_cut_and_once_in_its_source_alone() {
     let (xs, ns) = (use_([3i64, 1, 3, 5]), use_([3i64, 1, 4]));
     let last = comp![(n, x) | n <- ns, x <- [j | j <- 0..n, order by j desc, take 2]];

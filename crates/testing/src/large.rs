@@ -15,12 +15,14 @@ const PERIOD: i64 = 1000;
 pub(crate) type Named = (&'static str, fn(&Harness) -> Outcome);
 
 /// The cases.
-pub(crate) const CASES: [Named; 5] = [
+pub(crate) const CASES: [Named; 7] = [
     ("large::map", map),
     ("large::fold", fold),
     ("large::scan", scan),
     ("large::filter", filter),
     ("large::permute", permute),
+    ("large::expand", expand),
+    ("large::expand_in_order", expand_in_order),
 ];
 
 fn at(index: Exp<i64>) -> Exp<i32> {
@@ -80,4 +82,27 @@ fn permute(h: &Harness) -> Outcome {
     };
     let found = h.compile(reversed)?.run(&elements(h)?)?;
     check(h, &found, N, |i| at(N - 1 - i))
+}
+
+/// Sizes whose sum does not fit into 32 bits, of elements that are in no memory: of a few sources, and of many.
+fn expand(h: &Harness) -> Outcome {
+    let counts = h.compile(|sizes: Acc<Vector<i64>>| {
+        sizes.expand(|size| size, |size, number| size - number).histogram(2, |left| left & 1)
+    })?;
+    let sum = h.compile(|n: Exp<i64>, size: Exp<i64>| {
+        generate(n, |i| i).expand(move |_| size, |i, number| i ^ number).map(|x| x & 1).sum()
+    })?;
+    counts.check(&[N, 0, 3, N - 3], &[(N - 1) as u32, (N + 1) as u32])?;
+    for (sources, size) in [(3i64, 1_000_000_000i64), (3_000_000, 1000)] {
+        sum.check((sources, size), &[sources * size / 2])?;
+    }
+    Ok(())
+}
+
+/// The same of elements that are written, in order.
+fn expand_in_order(h: &Harness) -> Outcome {
+    let numbers =
+        h.compile(|sizes: Acc<Vector<i64>>| sizes.expand(|size| size, |start, number| at(start + number)))?;
+    let found = numbers.run(&[N - 1, 0, 1])?;
+    check(h, &found, N, |i| i.lt(N - 1).select(at(i + N - 1), at(1.into())))
 }

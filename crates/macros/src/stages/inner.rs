@@ -2,8 +2,9 @@
 
 use super::{Stages, pattern, tuple, vector_name};
 use crate::expression::{Outer, parsed, value};
-use crate::inner::{self, Chain, chain, is_drawn_from, makes, taken};
-use crate::parse::{Comprehension, Generator, Kind, Pattern, Qualifier};
+use crate::inner::{self, Chain, Drawing, chain, is_drawn_from, makes, taken};
+use crate::parse::{Comprehension, Generator, Kind, Qualifier};
+use crate::pattern::Pattern;
 use crate::reduction::{Reduction, is_reduction};
 use crate::source::{Drawn, draw};
 use crate::tokens::{Names, mention, names};
@@ -129,7 +130,7 @@ impl Stages {
         let bound = self.bound();
         let is_plain = |generator: &Generator| match self.chain_of(&generator.source) {
             Some(chain) => matches!(chain.root, Expr::Path(_) | Expr::Index(_)) && chain.calls.is_empty(),
-            None => !makes(&generator.source, &bound, &self.outer, true),
+            None => !makes(&generator.source, Drawing::Never, &bound, &self.outer),
         };
         if !rest.iter().all(|one| matches!(one.kind, Kind::Let(..))) || !generators.iter().all(is_plain) {
             return Ok(None);
@@ -237,9 +238,9 @@ impl Stages {
 
     /// Does what [`Stages::make_inner`] does, for sources of generators. A source that is drawn from element by element is not materialised.
     pub(super) fn make_sources(&mut self, generators: &mut [Generator]) -> Result<Vec<Ident>> {
-        let bound = self.bound();
+        let (bound, in_step) = (self.bound(), generators.len() > 1);
         let is_drawn = |source: &TokenStream| {
-            parsed(source.clone()).is_ok_and(|expr| is_drawn_from(&expr, &bound, &self.outer))
+            parsed(source.clone()).is_ok_and(|expr| is_drawn_from(&expr, in_step, &bound, &self.outer))
         };
         let sources = generators.iter_mut().map(|generator| &mut generator.source);
         let others = sources.filter(|source| !is_drawn(source)).collect();

@@ -6,7 +6,7 @@
 
 use super::{Stages, pattern, tuple, vector_name};
 use crate::expression::{condition, value};
-use crate::inner::makes;
+use crate::inner::{Drawing, makes};
 use crate::parse::{Assignment, Kind, Qualifier};
 use crate::tokens::{Names, has_macro, names};
 use proc_macro2::{Ident, Span, TokenStream};
@@ -42,7 +42,7 @@ impl Stages {
         }
         let all = std::iter::once(&written.condition).chain(written.body.iter().map(|one| &one.value));
         let is_scalar =
-            |tokens: &TokenStream| !has_macro(tokens) && !makes(tokens, &bound, &self.outer, true);
+            |tokens: &TokenStream| !has_macro(tokens) && !makes(tokens, Drawing::Never, &bound, &self.outer);
         let has_arrays = assigned.iter().any(|name| self.outer.inner(name).is_some());
         match !has_arrays && all.into_iter().all(is_scalar) {
             true => self.scalar_loop(written, &assigned, span),
@@ -55,8 +55,7 @@ impl Stages {
         let holds = condition(written.condition, &bound, &mut self.outer)?;
         let mut steps = TokenStream::new();
         for Assignment { pattern, value: tokens, .. } in written.body {
-            let (new, value) = (&pattern.tokens, value(tokens, &bound, &mut self.outer)?);
-            steps.extend(quote_spanned!(span=> let #new = #value;));
+            steps.extend(pattern.bind(&value(tokens, &bound, &mut self.outer)?, span));
             bound.extend(pattern.names.iter().map(Ident::to_string));
         }
         let (vector, state, all) = (vector_name(), tuple(assigned), tuple(&self.environment));

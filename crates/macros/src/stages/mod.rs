@@ -10,7 +10,8 @@ mod queries;
 
 use crate::expression::{Outer, condition, expression, parsed, value};
 use crate::hoist::{Hoisted, hoist};
-use crate::parse::{Comprehension, Generator, Kind, Pattern, Qualifier, live};
+use crate::join::{Join, join};
+use crate::parse::{Comprehension, Generator, Kind, Qualifier, live};
 use crate::reduction::Expansion;
 use crate::source::{Drawn, draw, number};
 use crate::tokens::{Names, mention, names};
@@ -148,15 +149,28 @@ impl Stages {
             mentioned.extend(names(tokens));
         }
         for Hoisted { name, expansion } in &found {
-            let Expansion { size, element, neutral, combine, span } = expansion;
+            let Expansion { join, size, element, neutral, combine, span } = expansion;
             let sized = pattern(&self.environment, &names(size));
             let elements = pattern(&self.environment, &names(element));
-            let functions = quote!(|#sized| #size, |#elements, #number| #element);
+            let (sources, functions) = match join {
+                None => (quote!(#vector.clone()), quote!(|#sized| #size, |#elements, #number| #element)),
+                Some(Join { range, first, end, .. }) => {
+                    let is_mentioned = |name: &&Ident| names(element).contains(&name.to_string());
+                    let kept: Vec<Ident> = self.environment.iter().filter(is_mentioned).cloned().collect();
+                    let searched = self.mentioned(names(range), &kept, &[]);
+                    let (searched, values) = (pattern(&self.environment, &searched), tuple(&kept));
+                    let elements = pattern(&kept, &names(element));
+                    (
+                        quote_spanned!(*span=> #vector.clone().map(|#searched| (#values, #range))),
+                        quote!(|(_, (#first, #end))| #size, |(#elements, (#first, _)), #number| #element),
+                    )
+                }
+            };
             self.add(match neutral {
                 Some(neutral) => quote_spanned!(*span=>
-                    let #name = #vector.clone().expand_reduce(#functions, #neutral, #combine);),
+                    let #name = #sources.expand_reduce(#functions, #neutral, #combine);),
                 None => quote_spanned!(*span=>
-                    let #name = #vector.clone().expand_reduce_some(#functions, #combine);),
+                    let #name = #sources.expand_reduce_some(#functions, #combine);),
             });
         }
         for Hoisted { name, expansion: Expansion { span, .. } } in &found {
@@ -275,23 +289,25 @@ impl Stages {
                     self.bind_chain(&pattern, chain, &later, span)?;
                 }
             }
-            Kind::Let(Pattern { tokens, names: new }, bound_to) => {
+            Kind::Let(to, bound_to) => {
+                let new = to.names.clone();
                 if mention(&bound_to, &bound).is_none() && !is_assigned {
                     // It is the same for all elements: an ordinary variable, which may be an array.
-                    let value = match tokens.to_string().contains(':') {
+                    let value = match to.tokens.to_string().contains(':') {
                         true => expression(parsed(bound_to)?, &bound, &mut self.outer)?,
                         false => value(bound_to, &bound, &mut self.outer)?,
                     };
                     self.outer.forget_inner(&new);
                     self.environment.retain(|name| !new.contains(name));
-                    self.add(quote_spanned!(span=> let #tokens = #value;));
+                    self.add(to.bind(&value, span));
                     return Ok(());
                 }
                 let value = value(bound_to, &bound, &mut self.outer)?;
                 self.outer.forget_inner(&new);
                 let environment = self.extended(&new, &later);
                 let tuple = tuple(&environment);
-                let body = quote_spanned!(span=> { let #tokens = #value; #tuple });
+                let bind = to.bind(&value, span);
+                let body = quote_spanned!(span=> { #bind #tuple });
                 let pattern = pattern(&self.environment, &self.mentioned(names(&value), &environment, &new));
                 self.then(quote_spanned!(span=> #vector.map(|#pattern| #body)), span);
                 self.environment = environment;
@@ -368,8 +384,11 @@ impl Stages {
         if let Some(twice) = new.iter().enumerate().find(|(at, name)| new[..*at].contains(name)) {
             return Err(Error::new(twice.1.span(), "this name is bound twice"));
         }
-        if self.started && self.join(&generators, queue, head, span)? {
+        if self.started
+            && let Some(found) = join(&generators, queue, head, &self.bound(), false, &mut self.outer)?
+        {
             self.outer.forget_inner(&new);
+            self.joined(found, &new, &live(queue.iter(), head), span);
             return Ok(());
         }
         let vector = vector_name();
@@ -394,7 +413,7 @@ impl Stages {
         }
         match (array, self.pending.is_empty()) {
             (Some(array), true) => {
-                let one = &generators[0].pattern.tokens;
+                let (one, values) = (&generators[0].pattern.tokens, generators[0].pattern.before(&values));
                 let is_same = environment.len() == 1 && environment[0] == one.to_string();
                 let first =
                     if is_same { quote!(#array) } else { quote_spanned!(span=> #array.map(|#one| #values)) };

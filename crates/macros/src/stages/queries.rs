@@ -1,107 +1,34 @@
-//! Qualifiers of queries: joins, which are recognised by a condition behind a generator, and `group by`.
+//! Qualifiers of queries: the expansion of a join, and `group by`.
 
 use super::{Stages, pairs, pattern, tuple, vector_name};
-use crate::expression::{Outer, condition, parsed, value};
-use crate::parse::{Generator, Kind, Pattern, Qualifier, Source, live, source};
+use crate::expression::{Outer, condition, value};
+use crate::join::Join;
+use crate::parse::{Kind, Qualifier, live};
+use crate::pattern::Pattern;
 use crate::reduction::{Reduction, is_reduction};
 use crate::source::number;
 use crate::tokens::{Names, Separator, mention, name_brackets, names, replace_macros, split, split_once};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use std::collections::{HashMap, VecDeque};
-use syn::{BinOp, Error, Expr, Result};
+use syn::{Error, Result};
 
 impl Stages {
-    /// Lowers a generator over an array to a join, if a condition behind it asks for equal keys: the array is sorted by its
-    /// key, and each element of the vector is expanded to those with its own key. Returns whether it is a join.
-    pub(super) fn join(
-        &mut self,
-        generators: &[Generator],
-        queue: &mut VecDeque<Qualifier>,
-        head: &TokenStream,
-        span: Span,
-    ) -> Result<bool> {
-        let (
-            [Generator { pattern: one, source: from, .. }],
-            Some(Qualifier { kind: Kind::Filter(tokens), .. }),
-        ) = (generators, queue.front())
-        else {
-            return Ok(false);
-        };
-        let (Source::Array(array), Ok(condition)) = (source(from)?, parsed(tokens.clone())) else {
-            return Ok(false);
-        };
-        // An array that differs from element to element is not a table for all of them.
-        if mention(&array.to_token_stream(), &self.bound()).is_some() {
-            return Ok(false);
-        }
-        let new: Names = one.names.iter().map(Ident::to_string).collect();
-        let old: Names = self.bound().difference(&new).cloned().collect();
-        let is_of = |expr: &Expr, some: &Names, none: &Names| {
-            let tokens = expr.to_token_stream();
-            mention(&tokens, some).is_some() && mention(&tokens, none).is_none()
-        };
-        let (mut ours, mut theirs, mut others) = (Vec::new(), Vec::new(), Vec::new());
-        for conjunct in conjuncts(condition) {
-            match &conjunct {
-                Expr::Binary(binary) if matches!(binary.op, BinOp::Eq(_)) => {
-                    let (left, right) = (&binary.left, &binary.right);
-                    let sides = if is_of(left, &old, &new) && is_of(right, &new, &old) {
-                        (left, right)
-                    } else if is_of(right, &old, &new) && is_of(left, &new, &old) {
-                        (right, left)
-                    } else {
-                        others.push(conjunct.to_token_stream());
-                        continue;
-                    };
-                    ours.push(value(sides.0.to_token_stream(), &old, &mut self.outer)?);
-                    theirs.push(value(sides.1.to_token_stream(), &new, &mut self.outer)?);
-                }
-                _ => others.push(conjunct.to_token_stream()),
-            }
-        }
-        let (Some(our_key), Some(their_key)) = (pairs(ours), pairs(theirs)) else { return Ok(false) };
-        let filter = queue.pop_front();
-        if let (Some(filter), Some(rest)) =
-            (filter, others.into_iter().reduce(|all, one| quote!((#all) && (#one))))
-        {
-            queue.push_front(Qualifier { kind: Kind::Filter(rest), ..filter });
-        }
-        let later = live(queue.iter(), head);
-        self.joined(array, one, (our_key, their_key), &later, span)?;
-        Ok(true)
-    }
-
-    /// Adds the operations of a join, with these keys of an environment and of an element of the array.
-    fn joined(
-        &mut self,
-        array: Expr,
-        one: &Pattern,
-        (our_key, their_key): (TokenStream, TokenStream),
-        later: &Names,
-        span: Span,
-    ) -> Result<()> {
-        let (vector, number, table) = (vector_name(), number(), self.outer.fresh("table"));
-        let (first, end) = (self.outer.fresh("first"), self.outer.fresh("end"));
-        let array = self.outer.array(array, &Names::new(), "")?;
-        let element = &one.tokens;
-        // The pattern is written twice, and each place may use only some of its names.
-        self.outer.add(quote_spanned!(span=> #[allow(unused_variables)]
-            let #table = ::pumice::comprehension::Table::new(#array, |#element| #their_key);));
-        let all = tuple(&self.environment);
+    /// Adds the operations of a join: each environment is expanded to the elements of the range that it finds.
+    pub(super) fn joined(&mut self, found: Join, new: &[Ident], later: &Names, span: Span) {
+        let (Join { range, first, end, bind }, size) = (&found, found.size());
+        let (vector, number, all) = (vector_name(), number(), tuple(&self.environment));
         let searched = pattern(&self.environment, &self.bound());
-        let ranges = quote_spanned!(span=> #vector.map(|#searched| (#all, #table.range(#our_key))));
-        self.then(ranges, span);
-        let environment = self.extended(&one.names, later);
-        let kept = pattern(&self.environment, &self.mentioned(Names::new(), &environment, &one.names));
+        self.then(quote_spanned!(span=> #vector.map(|#searched| (#all, #range))), span);
+        let environment = self.extended(new, later);
+        let kept = pattern(&self.environment, &self.mentioned(Names::new(), &environment, new));
         let values = tuple(&environment);
-        let expanded = quote_spanned!(span=> #[allow(unused_variables)] let #vector = #vector.expand(
-            |(_, (#first, #end))| #end - #first,
-            |(#kept, (#first, _)), #number| { let #element = #table.element(#first + #number); #values },
-        ););
-        self.add(expanded);
+        let expanded = quote_spanned!(span=> #vector.expand(
+            |(_, (#first, #end))| #size,
+            |(#kept, (#first, _)), #number| { #bind #values },
+        ));
+        self.then(expanded, span);
         self.environment = environment;
-        Ok(())
     }
 
     /// Sorts by a key, and reduces the environments of each group. Behind it, the environment has the key and those reductions.
@@ -162,18 +89,17 @@ impl Stages {
         let is_of_row = |name: &&Ident| self.rows.as_ref().is_some_and(|rows| rows.has(&name.to_string()));
         let of_row = self.environment.iter().filter(is_of_row);
         let environment: Vec<Ident> = of_row.chain(keys).chain(&results).filter(is_live).cloned().collect();
-        let named = named.map_or(quote!(_), |named| match named.names.iter().any(|name| is_live(&name)) {
-            true => named.tokens,
-            false => quote!(_),
-        });
+        let named = named.filter(|named| named.names.iter().any(|name| is_live(&name)));
+        let fields = named.as_ref().map(Pattern::fields);
+        let named = named.map_or(quote!(_), |named| named.tokens);
         let (results, tuple) = (pattern(&results, &later), tuple(&environment));
         let group = quote!((#named, #results));
         let bound = match &self.rows {
             Some(rows) => {
                 let (row, bind) = (&rows.row, rows.bind(&environment, span));
-                quote_spanned!(span=> |(#row, #group)| { #bind #tuple })
+                quote_spanned!(span=> |(#row, #group)| { #fields #bind #tuple })
             }
-            None => quote_spanned!(span=> |#group| #tuple),
+            None => quote_spanned!(span=> |#group| { #fields #tuple }),
         };
         self.add(quote_spanned!(span=> #[allow(unused_variables)] let #vector = #vector.map(#bound);));
         self.environment = environment;
@@ -285,18 +211,5 @@ impl Aggregates<'_> {
         let Some(group) = qualifiers.iter().position(is_group) else { return Ok(None) };
         qualifiers.iter_mut().take(group + 1).try_for_each(|qualifier| self.replace(qualifier))?;
         Ok(Some(quote_spanned!(span=> #name![#operator #head #(#qualifiers),*])))
-    }
-}
-
-/// Splits a condition into its conjuncts.
-fn conjuncts(condition: Expr) -> Vec<Expr> {
-    match condition {
-        Expr::Binary(binary) if matches!(binary.op, BinOp::And(_)) => {
-            let mut all = conjuncts(*binary.left);
-            all.extend(conjuncts(*binary.right));
-            all
-        }
-        Expr::Paren(paren) => conjuncts(*paren.expr),
-        condition => vec![condition],
     }
 }

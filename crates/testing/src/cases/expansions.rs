@@ -199,5 +199,21 @@ pub fn wrong_sizes(h: &Harness) -> Outcome {
     h.expect_failure(placed.run(&[i64::MAX, 7]), &large)?;
     h.expect_failure(gathered.run(&[3, i64::MAX]), &large)?;
     // Each size is valid, but their sum is too large for an array.
-    h.expect_failure(placed.run(&[1 << 42; 1 << 18]), &["too large", "expand", file!()])
+    h.expect_failure(placed.run(&[1 << 42; 1 << 18]), &["too large", "expand", file!()])?;
+    // A size that cannot be computed, wherever the elements go.
+    let parts = |xs: Acc<Vector<i64>>| xs.expand(|x| 12 / x, |x, number| x + number);
+    let counted = move |xs: Acc<Vector<i64>>| parts(xs).histogram(20, |number| number);
+    let division = ["integer division by zero in division at", file!()];
+    h.expect_error(parts, &[3, 0, 4], &division)?;
+    h.expect_error(counted, &[3, 0, 4], &division)?;
+    // An element without a place is an error of the result. The defaults are another array, which stays as it is.
+    let add = |sizes: Acc<Vector<i64>>, defaults: Acc<Vector<i64>>| {
+        sizes
+            .expand(|size| size, |size, number| (size + number, constant(1i64)))
+            .permute_pairs(|new, old| new + old, defaults)
+    };
+    let (add, defaults) = (h.compile(add)?, h.compile(|n: Exp<i64>| generate(n, |i| 10 * i))?.run(5)?);
+    h.expect_failure(add.run((&[2, 3], &defaults)), &["index 5", "length 5", "permute_pairs", file!()])?;
+    h.expect(&defaults, &[0, 10, 20, 30, 40], crate::Tolerance::Exact)?;
+    add.check((&[2, 1], &defaults), &[0, 11, 21, 31, 40])
 }
