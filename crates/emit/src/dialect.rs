@@ -95,6 +95,8 @@ pub(crate) struct Kernel {
     pub(crate) wide_atomics: bool,
     /// Whether that is more than a sum or an exchange.
     pub(crate) extended_atomics: bool,
+    /// Whether it orders what others see of its writes.
+    pub(crate) orders_memory: bool,
 }
 
 impl Kernel {

@@ -22,7 +22,7 @@ const RESERVED: &str = "
     kernel global local constant private generic read_only write_only read_write half quad uchar ushort uint ulong
     image1d_t image2d_t image3d_t image1d_array_t image2d_array_t image1d_buffer_t sampler_t event_t queue_t pipe
     get_global_id get_local_id get_group_id get_num_groups get_local_size get_global_size get_work_dim
-    get_global_offset barrier mem_fence read_mem_fence write_mem_fence CLK_LOCAL_MEM_FENCE CLK_GLOBAL_MEM_FENCE
+    get_global_offset barrier ORDER_MEMORY await_earlier_kernels mem_fence read_mem_fence write_mem_fence CLK_LOCAL_MEM_FENCE CLK_GLOBAL_MEM_FENCE
     vload2 vload3 vload4 vload8 vload16 vstore2 vstore3 vstore4 vstore8 vstore16 prefetch printf
     atom_add atom_sub atom_min atom_max atom_and atom_or atom_xor atom_cmpxchg atom_xchg
     threadIdx blockIdx blockDim gridDim warpSize dim3 texture surface

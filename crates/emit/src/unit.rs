@@ -215,6 +215,7 @@ impl Writer<'_> {
             small,
             wide_atomics: program.failure.is_some() || some_atomic(&wide),
             extended_atomics: some_atomic(&extended),
+            orders_memory: self.orders_memory,
         }
     }
 
