@@ -132,8 +132,8 @@ fn twenty_thousand_lines_are_checked_quickly() {
     let took = computed(begin) - before;
     assert!(checked.is_ok(), "{}", checked.err().unwrap()[0].render(&program.sources, false));
     println!("{} expressions in {took:?}", program.expressions);
-    // A hundred thousand lines in a second, and as much again for slow machines.
-    assert!(took.as_secs_f64() < 0.4, "{took:?}");
+    // A release build checks five times as many in less than a second. Tests are hardly optimised, and share the processor with others.
+    assert!(took.as_secs_f64() < 1.0, "{took:?}");
 }
 
 #[test]
@@ -226,6 +226,7 @@ fn nothing_takes_long_or_overflows_the_stack() {
         let took = begin.elapsed();
         let start: String = text.chars().take(60).collect();
         println!("{took:?} {} {start}", outcome.is_ok());
-        assert!(took.as_secs_f64() < 5.0, "{took:?} for {start}");
+        // What is exponential takes for ever; what is not takes longer beside other work.
+        assert!(took.as_secs_f64() < 30.0, "{took:?} for {start}");
     }
 }
