@@ -92,7 +92,7 @@ fn expand(h: &Harness) -> Outcome {
     let sum = h.compile(|n: Exp<i64>, size: Exp<i64>| {
         generate(n, |i| i).expand(move |_| size, |i, number| i ^ number).map(|x| x & 1).sum()
     })?;
-    counts.check(&[N, 0, 3, N - 3], &[(N - 1) as u32, (N + 1) as u32])?;
+    counts.check([N, 0, 3, N - 3], &[(N - 1) as u32, (N + 1) as u32])?;
     for (sources, size) in [(3i64, 1_000_000_000i64), (3_000_000, 1000)] {
         sum.check((sources, size), &[sources * size / 2])?;
     }
@@ -103,6 +103,6 @@ fn expand(h: &Harness) -> Outcome {
 fn expand_in_order(h: &Harness) -> Outcome {
     let numbers =
         h.compile(|sizes: Acc<Vector<i64>>| sizes.expand(|size| size, |start, number| at(start + number)))?;
-    let found = numbers.run(&[N - 1, 0, 1])?;
+    let found = numbers.run([N - 1, 0, 1])?;
     check(h, &found, N, |i| i.lt(N - 1).select(at(i + N - 1), at(1.into())))
 }

@@ -149,12 +149,11 @@ pub fn elements_in_other_functions(h: &Harness) -> Outcome {
     h.check(scanned, (&xs, &[97]), &sums.collect::<Vec<_>>())
 }
 
+/// A program of indices and a table.
+type OfIndices<D> = fn(Acc<Vector<i64>>, Acc<Vector<i64>>) -> Acc<Array<D, i64>>;
+
 /// One of fewer elements than the table has is beyond the table: what is known of indices is not known of elements.
-fn beyond_the_table<D: Shape>(
-    h: &Harness,
-    program: fn(Acc<Vector<i64>>, Acc<Vector<i64>>) -> Acc<Array<D, i64>>,
-    expected: &[i64],
-) -> Outcome {
+fn beyond_the_table<D: Shape>(h: &Harness, program: OfIndices<D>, expected: &[i64]) -> Outcome {
     let program = h.compile(program)?;
     let table = [5i64, 1, 9, 3, 7];
     program.check((&[0, 4, 2, 1], &table), expected)?;
