@@ -105,6 +105,7 @@ fn described<T: Elt>(
 }
 
 type Pairs = Acc<Vector<(i64, i64)>>;
+type OfPairs<L> = fn(Pairs, Pairs) -> Acc<Vector<L>>;
 
 #[test]
 fn joins_are_found_behind_conditions_bindings_and_generators() {
@@ -116,7 +117,7 @@ fn joins_are_found_behind_conditions_bindings_and_generators() {
     for (k, a) in &xs {
         expected.extend(ys.iter().filter(|(l, b)| k == l && a > b).map(|(_, b)| (*a, *b, a - b)));
     }
-    let programs: [fn(Pairs, Pairs) -> Acc<Vector<(i64, i64, i64)>>; 6] = [
+    let programs: [OfPairs<(i64, i64, i64)>; 6] = [
         |xs, ys| comp![(a, b, a - b) | (k, a) <- xs, (l, b) <- ys, k == l, a > b],
         |xs, ys| comp![(a, b, a - b) | (k, a) <- xs, (l, b) <- ys, a > b, k == l],
         |xs, ys| comp![(a, b, d) | (k, a) <- xs, (l, b) <- ys, let d = a - b, l == k, d > 0],
@@ -131,9 +132,9 @@ fn joins_are_found_behind_conditions_bindings_and_generators() {
         assert_eq!(on_sim(program(use_(&xs), use_(&ys))), expected, "{text}");
     }
     // What has no key of each side, or one that what stands before it guards, is a product: it gives, or fails, as it is written.
-    let programs: [fn(Pairs, Pairs) -> Acc<Vector<(i64, i64, i64)>>; 4] = [
-        |xs, ys| comp![(a, b, d) | (k, a) <- xs, (l, b) <- ys, let d = a - b, a > b, k - l == d * 0],
-        |xs, ys| comp![(a, b, a - b) | (k, a) <- xs, (l, b) <- ys, a > b, let k = k - l, k == l * 0],
+    let programs: [OfPairs<(i64, i64, i64)>; 4] = [
+        |xs, ys| comp![(a, b, d) | (k, a) <- xs, (l, b) <- ys, let d = a - b, a > b, k - l == d - (a - b)],
+        |xs, ys| comp![(a, b, a - b) | (k, a) <- xs, (l, b) <- ys, a > b, let k = k - l, k + l == l],
         |xs, ys| comp![(a, b, a - b) | (k, a) <- xs, (l, b) <- ys, a > b, b != 0 && b / b * l == k],
         |xs, ys| comp![(a, b, a - b) | (k, a) <- xs, (l, b) <- ys, a > b, b != 0, let e = b / b * l, e == k],
     ];
@@ -151,7 +152,7 @@ fn reductions_join() {
         (vec![(2i64, 10i64), (1, 20), (2, 3), (7, 1)], vec![(2i64, 5i64), (4, 9), (2, 30), (1, 1), (3, 0)]);
     let sum = |k: i64| ys.iter().filter(|(l, _)| *l == k).map(|(_, b)| *b).sum::<i64>();
     let sums: Vec<(i64, i64)> = xs.iter().map(|(k, a)| (*a, sum(*k))).collect();
-    let programs: [fn(Pairs, Pairs) -> Acc<Vector<(i64, i64)>>; 3] = [
+    let programs: [OfPairs<(i64, i64)>; 3] = [
         |xs, ys| comp![(a, sum![b | (l, b) <- ys, k == l]) | (k, a) <- xs],
         |xs, ys| comp![(a, sum![b * c - b * c + b | (l, b) <- ys, let c = a - b, c > -100, l + 1 == k + 1]) | (k, a) <- xs],
         // One that is computed only sometimes, a loop: it goes through the same range.

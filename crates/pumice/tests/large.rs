@@ -95,7 +95,7 @@ fn sizes_whose_sum_is_no_number_are_refused() -> pumice::Result<()> {
     let Some(compiler) = compiler("cpu") else { return Ok(()) };
     let numbers = compiler.compile(|sizes: Acc<Vector<i64>>| sizes.segmented_iota())?;
     for count in [1 << 21, 1 << 22, (1 << 22) + 1] {
-        let error = numbers.run(&vec![1i64 << 42; count]).and_then(|found| Ok(found.to_vec()?));
+        let error = numbers.run(vec![1i64 << 42; count]).and_then(|found| Ok(found.to_vec()?));
         let error =
             error.map(|found| found.len()).expect_err("more elements than there are numbers").to_string();
         assert!(error.contains("too large") && error.contains("large.rs"), "{error}");
