@@ -127,7 +127,7 @@ impl Writer<'_> {
     }
 
     /// Puts a value where the block's other threads find it, and says how to take one out.
-    fn put_out(&mut self, ty: ScalarType, value: &str) -> String {
+    pub(crate) fn put_out(&mut self, ty: ScalarType, value: &str) -> String {
         let Some(exchange) = self.exchange.clone() else { return String::new() };
         let (element, space) = (self.language.element(ty), self.language.space(true));
         let cells = format!("(({space}{element} *){})", exchange.cells);
@@ -136,7 +136,7 @@ impl Writer<'_> {
         cells
     }
 
-    fn block_barrier(&mut self) {
+    pub(crate) fn block_barrier(&mut self) {
         if let Some(barrier) = self.language.barrier() {
             self.text.line(barrier);
         }

@@ -52,6 +52,8 @@ pub(crate) enum Helper {
     Fail,
     /// The votes of a warp's lanes as bits, from memory that has a cell for each.
     Ballot,
+    /// Whether any of several votes, from memory that has a cell for each, is not zero.
+    AnyOf,
     /// An atomic operation on an element of memory.
     Atomic(Atomic),
     /// A section of the dialect's library that others build on.
@@ -105,6 +107,7 @@ impl Helper {
             Helper::Half { ty, widens } => format!("{}_{ty}", if widens { "widen" } else { "round" }),
             Helper::Fail => "fail_i64".to_owned(),
             Helper::Ballot => "ballot_u32".to_owned(),
+            Helper::AnyOf => "any_of_u32".to_owned(),
             Helper::Atomic(atomic) => atomic.name(),
             Helper::Section(name) => name.to_owned(),
         }
@@ -195,6 +198,11 @@ impl Helper {
                 let body = "u32 bits = 0;\n    for (u32 k = 0; k < lanes; k++) bits |= votes[k] << k;\n    return bits;";
                 let pointer = format!("{}const u32 *votes", language.space(true));
                 function(text, "u32", &format!("{pointer}, u32 lanes"), body);
+            }
+            Helper::AnyOf => {
+                let body = "u32 any = 0;\n    for (u32 k = 0; k < count; k++) any |= votes[k];\n    return any != 0;";
+                let pointer = format!("{}const u32 *votes", language.space(true));
+                function(text, "bool", &format!("{pointer}, u32 count"), body);
             }
             Helper::Atomic(atomic) => {
                 let space = language.space(atomic.shared);

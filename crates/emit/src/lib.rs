@@ -30,6 +30,7 @@ mod expression;
 mod flow;
 mod halves;
 mod helpers;
+mod joint;
 mod lanes;
 mod names;
 mod opencl;

@@ -5,25 +5,39 @@
 //! memory. What has no effect is computed by all (every operation is total), so that the text stays free of branches.
 //! The group is a warp where warps go their own ways, and the block where a barrier of the block stands for a warp's.
 
-use pumice_program::{Divergence, Operand, Stmt, Var, WARP, Workers};
+use pumice_program::{Level, Operand, Program, Stmt, Uniformity, Var, WARP, Workers};
 
 use crate::dialect::Threads;
 use crate::expression::Binding;
 use crate::writer::Writer;
 
-/// Predication of a parallel loop, in which threads without an index run along.
-#[derive(Clone, Debug, Default)]
+/// Predication of threads, in which some run along that have no index, or whose warp is not at work.
+#[derive(Clone, Debug)]
 pub(crate) struct Predication {
-    /// Predicate of the threads that have an index: a name, where some may have none.
+    /// Predicate of the threads that are at work: a name, where some may not be.
     pub(crate) predicate: Option<String>,
-    /// The values that can differ from thread to thread.
-    divergence: Divergence,
+    /// Where the program's values are the same.
+    uniformity: Uniformity,
 }
 
 impl Predication {
+    /// All threads are at work.
+    pub(crate) fn none(program: &Program) -> Predication {
+        Predication { predicate: None, uniformity: Uniformity::of(program) }
+    }
+
     /// Whether an operand can have a value that the program never has, in threads whose predicate is false.
     pub(crate) fn doubts(&self, operand: Operand) -> bool {
-        self.predicate.is_some() && self.divergence.operand(operand)
+        self.predicate.is_some() && self.varies(&[operand])
+    }
+
+    /// Whether operands can differ among the threads of a block.
+    pub(crate) fn varies(&self, operands: &[Operand]) -> bool {
+        self.uniformity.operands(operands) != Level::Block
+    }
+
+    fn var_varies(&self, var: Var) -> bool {
+        self.varies(&[Operand::Var(var)])
     }
 }
 
@@ -36,10 +50,10 @@ pub(crate) fn waits(stmt: &Stmt) -> bool {
 }
 
 /// Whether a statement, or one inside it, loads something that is the same for all threads.
-fn loads_evenly(stmt: &Stmt, divergence: &Divergence) -> bool {
+fn loads_evenly(stmt: &Stmt, predication: &Predication) -> bool {
     match stmt {
-        Stmt::Load { vars, .. } => vars.iter().all(|&var| !divergence.var(var)),
-        stmt => stmt.children().into_iter().flatten().any(|stmt| loads_evenly(stmt, divergence)),
+        Stmt::Load { vars, .. } => vars.iter().all(|&var| !predication.var_varies(var)),
+        stmt => stmt.children().into_iter().flatten().any(|stmt| loads_evenly(stmt, predication)),
     }
 }
 
@@ -71,7 +85,7 @@ impl Writer<'_> {
             self.parallel_predicated(&number, count, var, extent, body);
             return;
         }
-        let outer = self.predication.clone();
+        let outer = self.predication.predicate.clone();
         let guard = if joint { None } else { self.predication.predicate.take() };
         if let Some(guard) = &guard {
             self.text.open(&format!("if ({guard})"));
@@ -80,7 +94,7 @@ impl Writer<'_> {
         if guard.is_some() {
             self.text.close();
         }
-        self.predication = outer;
+        self.predication.predicate = outer;
     }
 
     /// Whether the threads of a group all have an index in every round, or none of them has.
@@ -123,9 +137,9 @@ impl Writer<'_> {
         let bound = self.value(extent).within(Binding::Sum);
         let range = self.intervals.operand(extent);
         let (ty, name) = (self.register(var), self.name(var).to_owned());
-        let divergence = Divergence::of(self.program, self.predication.divergence.clone(), var, body);
         let repeats = range.1 > i128::from(count);
-        let branches = !repeats && range.0 < 1 && body.iter().any(|stmt| loads_evenly(stmt, &divergence));
+        let branches =
+            !repeats && range.0 < 1 && body.iter().any(|stmt| loads_evenly(stmt, &self.predication));
         if repeats {
             let first = self.names.fresh(&format!("{name}_0"));
             self.text.open(&format!("for ({ty} {first} = 0; {first} < {bound}; {first} += {count})"));
@@ -145,10 +159,9 @@ impl Writer<'_> {
             None => format!("{name} < {bound}"),
         };
         self.text.line(&format!("bool {active} = {condition};"));
-        let outer =
-            std::mem::replace(&mut self.predication, Predication { predicate: Some(active), divergence });
+        let outer = self.predication.predicate.replace(active);
         self.statements(body);
-        self.predication = outer;
+        self.predication.predicate = outer;
         self.text.close();
         if branches {
             self.end_branch(body);
@@ -167,7 +180,7 @@ impl Writer<'_> {
     }
 
     fn any_varies(&self, vars: &[Var]) -> bool {
-        vars.iter().any(|&var| self.predication.divergence.var(var))
+        vars.iter().any(|&var| self.predication.var_varies(var))
     }
 
     /// Whether a statement must be kept from threads whose predicate is false, as a whole.
@@ -181,7 +194,7 @@ impl Writer<'_> {
             _ => return false,
         };
         // If it gives something that is the same for all threads, then all of them go through it alike.
-        let even = given.iter().any(|&var| !self.predication.divergence.var(var));
+        let even = given.iter().any(|&var| !self.predication.var_varies(var));
         self.predication.predicate.is_some() && !stmt.is_warp_collective() && !even
     }
 

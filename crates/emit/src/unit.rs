@@ -68,7 +68,7 @@ pub(crate) fn write(
         helpers: BTreeSet::new(),
         function_calls: 0,
         text: Text::default(),
-        predication: Predication::default(),
+        predication: Predication::none(program),
         members: String::new(),
         exchange: None,
         lanes: Lanes::default(),

@@ -181,6 +181,7 @@ impl Writer<'_> {
     pub(crate) fn statement(&mut self, stmt: &Stmt) {
         match stmt {
             stmt if self.is_predicated(stmt) => self.write_predicated(stmt),
+            stmt if self.is_joint(stmt) => self.write_joint(stmt),
             Stmt::Comment(comment) => self.comment(comment),
             Stmt::Let { var, op, operands } => {
                 let usage = self.uses[var.0 as usize];

@@ -71,6 +71,7 @@ files!(
     truth_index,
     uniform,
     uniform_load,
+    warps_apart,
 );
 
 #[test]

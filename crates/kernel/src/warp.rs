@@ -1,8 +1,9 @@
 //! Warp collectives: exchange of values between lanes without memory, and votes.
 //!
 //! These stand where the execution scope is a thread, in a loop over a warp's lanes or a block's threads (inside `push::<Warp>()` or
-//! `push::<Block>()`), and every thread of the loop gets there: no condition that differs from thread to thread stands
-//! around them. `pumice::cond` is none: it chooses between values, and what its sides do is done by all lanes.
+//! `push::<Block>()`), and all lanes of a warp get there or none: no condition that differs from lane to lane stands around them. One on which a
+//! warp has voted does not, so each warp may repeat them as often as it needs. `pumice::cond` is none: it chooses between values, and what its
+//! sides do is done by all lanes.
 
 use crate::effects;
 use crate::item::{ItemForm, Storable};

@@ -14,10 +14,9 @@ pub struct Divergence {
 }
 
 impl Divergence {
-    /// Analyses the body of a parallel loop with this index, given what diverges around it (nothing, by default).
-    pub fn of(program: &Program, around: Divergence, index: Var, body: &[Stmt]) -> Divergence {
-        let mut divergent = around.divergent;
-        divergent.resize(program.vars.len(), false);
+    /// Analyses the body of a parallel loop with this index, around which nothing diverges.
+    pub fn of(program: &Program, index: Var, body: &[Stmt]) -> Divergence {
+        let divergent = vec![false; program.vars.len()];
         let mut analysis = Analysis { program, divergent, changed: true };
         analysis.set(index, true);
         // Carried values feed back, so until nothing changes any more.
@@ -149,7 +148,7 @@ mod tests {
         crate::check(&program).unwrap_or_else(|error| panic!("{error}"));
         let Stmt::Parallel { body, .. } = &program.body[0] else { panic!("no loop over warps") };
         let Stmt::Parallel { var, body, .. } = &body[0] else { panic!("no loop over lanes") };
-        let divergence = Divergence::of(&program, Divergence::default(), *var, body);
+        let divergence = Divergence::of(&program, *var, body);
         for (number, info) in program.vars.iter().enumerate() {
             let expected = info.name.starts_with("d_");
             assert_eq!(divergence.var(Var(number as u32)), expected, "{}", info.name);

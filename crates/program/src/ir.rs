@@ -330,8 +330,8 @@ pub enum Stmt {
         body: Vec<Stmt>,
     },
     /// Threads wait for each other; what they wrote before is visible after. A block's barrier stands outside every
-    /// [`Stmt::Parallel`]; a warp's stands inside a loop over warps, outside those over lanes, and every warp of the
-    /// block reaches it equally often: no condition or loop around it differs from warp to warp.
+    /// [`Stmt::Parallel`]; a warp's stands inside a loop over warps, outside those over lanes, and no
+    /// parallel loop around it has an extent that differs from warp to warp.
     Sync {
         /// Execution scope: a warp or a block.
         scope: Scope,
@@ -356,8 +356,8 @@ pub enum Stmt {
         /// The operands besides the element.
         operands: Vec<Operand>,
     },
-    /// Exchanges values among the lanes of a warp. Only inside a loop over threads or lanes, and every warp of the block
-    /// reaches it equally often: no condition or loop around it differs from thread to thread.
+    /// Exchanges values among the lanes of a warp. Only inside a loop over threads or lanes, and reached by all lanes of a
+    /// warp or by none: no condition or loop around it differs from lane to lane.
     Collective {
         /// The result.
         var: Var,

@@ -22,7 +22,6 @@ pub mod uniform;
 pub mod verify;
 
 pub use capabilities::{Atomics, Capabilities, Target, Warps, WideAtomics};
-pub use divergence::Divergence;
 pub use failure_record::{FAILURE_BYTES, FAILURE_WORDS, FailureRecord};
 pub use interval::{Interval, Intervals, Ranges};
 pub use ir::*;

@@ -101,8 +101,14 @@ impl Analysis<'_> {
             Stmt::Collective { var, op, operands } => {
                 let level = match op {
                     CollectiveOp::All | CollectiveOp::Any | CollectiveOp::Ballot => Level::Warp,
-                    // Where all lanes have the same value, it does not matter whose one gets.
-                    _ => operands.first().map_or(Level::Thread, |&value| self.of(&[value])),
+                    // Where all lanes have the same value, it does not matter whose one gets; and where all ask for the same lane,
+                    // all get the same.
+                    _ => {
+                        let value = operands.first().map_or(Level::Thread, |&value| self.of(&[value]));
+                        let same_lane = *op == CollectiveOp::Shuffle
+                            && self.of(operands.get(1..).unwrap_or_default()) <= Level::Warp;
+                        if same_lane { value.min(Level::Warp) } else { value }
+                    }
                 };
                 self.raise(*var, level);
             }
@@ -182,7 +188,9 @@ mod tests {
               %t_c: bool = lt %t_shared, %n
               %w_all: bool = all %t_c
               %w_ballot: u32 = ballot %t_c
-              %t_shuffle: i64 = shuffle %t_shared, 0:i32
+              %w_shuffle_of: i64 = shuffle %t_shared, 0:i32
+              %t_shuffle: i64 = shuffle %t_shared, %t_index
+              %t_shuffle_down: i64 = shuffle_down %t_shared, 1:i32
               %w_shuffle: i64 = shuffle_up %w_load, %t_index
               %t_atomic: i64 = atomic add @w[0:i64], 1:i64
               %t_join: i64 = if %t_c { yield 1:i64 } else { yield 1:i64 }

@@ -49,7 +49,7 @@ pub struct LanePlan {
 impl LanePlan {
     /// Plans the body of a parallel loop with this index.
     pub fn of(program: &Program, index: Var, body: &[Stmt]) -> LanePlan {
-        let divergence = Divergence::of(program, Divergence::default(), index, body);
+        let divergence = Divergence::of(program, index, body);
         let cheap = cheap_values(program, &divergence, index, body);
         let mut plan = LanePlan { divergence, crossing: HashSet::new(), cheap };
         plan.crossing = liveness::crossing(&plan, index, body);

@@ -6,7 +6,7 @@
 //!
 //! This file has the witness, the errors and the order of the checks. `signature.rs` checks names, parameters and the
 //! records of failures and stops; `scoping.rs` which values can be read where, and their types; `statements.rs` each
-//! statement; `convergence.rs` that all warps reach what warps do together.
+//! statement; `convergence.rs` that all lanes of a warp, or none, reach what they do together.
 
 mod convergence;
 mod scoping;
@@ -125,7 +125,7 @@ enum ExecutionScope {
 
 struct Checker<'a> {
     program: &'a Program,
-    /// Whether barriers must be outside parallel loops, and those of a warp and collectives where every warp gets.
+    /// Whether barriers must be outside parallel loops, and those of a warp and collectives where all its lanes get.
     barriers: bool,
     /// Per variable: whether a definition was seen.
     defined: Vec<bool>,

@@ -190,7 +190,7 @@ fn collectives_fit_their_operands() {
 }
 
 #[test]
-fn every_warp_gets_to_what_warps_do_together() {
+fn all_lanes_of_a_warp_get_to_what_they_do_together() {
     let lane = |text: &str| text.replace("HERE", "%got: i64 = shuffle %n, 0:i32");
     // What is around it is the same for the whole block.
     for around in [
@@ -208,34 +208,43 @@ fn every_warp_gets_to_what_warps_do_together() {
             "",
         );
     }
-    // It is not.
+    // It is the same for a warp, others of which may do something else.
+    for around in [
+        "%c: bool = lt %warp, 1:i64 if %c { HERE }",
+        "%c: bool = lt %warp, 1:i64 if %c { } else { if %small { HERE } }",
+        "%x: i64 = load @r[%warp] for %k: i64 in 0:i64..%x step 1:i64 { HERE }",
+        "for %k: i64 in %warp..%n step 1:i64 { HERE }",
+        "while carry %k: i64 = %warp { %c: bool = lt %k, %n } test %c { HERE %m: i64 = add %k, 1:i64 next %m }",
+        "while carry %k: i64 = %warp { HERE %c: bool = lt %k, %n } test %c { %m: i64 = add %k, 1:i64 next %m }",
+    ] {
+        warp_accepted("", &around.replace("HERE", "sync warp"), "");
+        warp_accepted("", "", &lane(around));
+    }
+    let own = "%x: i64 = load @r[%i] %odd: bool = lt %x, %n";
+    for around in [
+        "%all: bool = all %odd if %all { HERE }",
+        "%bits: u32 = ballot %odd while carry %left: u32 = %bits { %c: bool = ne %left, 0:u32 }
+         test %c { HERE %m: u32 = shr %left, 1:u32 next %m }",
+        "%of_first: i64 = shuffle %x, 0:i32 for %k: i64 in 0:i64..%of_first step 1:i64 { HERE }",
+    ] {
+        warp_accepted(&lane(&format!("parallel %i: i64 < 9:i64 {{ {own} {around} }}")), "", "");
+    }
+    // It may differ from lane to lane.
     for (around, what) in [
-        ("%c: bool = lt %warp, 1:i64 if %c { HERE }", "`if` %c"),
-        ("%c: bool = lt %warp, 1:i64 if %c { } else { if %small { HERE } }", "`if` %c"),
-        ("%x: i64 = load @w[%warp] for %k: i64 in 0:i64..%x step 1:i64 { HERE }", "`for` with the bound %x"),
-        ("for %k: i64 in %warp..%n step 1:i64 { HERE }", "`for` with the bound %warp"),
+        ("%c: bool = lt %lane, 1:i32 if %c { HERE }", "`if` %c"),
+        ("for %k: i32 in 0:i32..%lane step 1:i32 { HERE }", "`for` with the bound %lane"),
         (
-            "while carry %k: i64 = %warp { %c: bool = lt %k, %n } test %c { HERE %m: i64 = add %k, 1:i64 next %m }",
-            "`while` with the condition %c",
-        ),
-        (
-            "while carry %k: i64 = %warp { HERE %c: bool = lt %k, %n } test %c { %m: i64 = add %k, 1:i64 next %m }",
+            "%of_other: i32 = shuffle %lane, %lane while { %c: bool = lt %of_other, 1:i32 } test %c { HERE }",
             "`while` with the condition %c",
         ),
     ] {
-        let expected = |name: &str| (format!("`{name}` inside {what}"), "from warp to warp");
-        let check = |name: &str, text: String| {
-            let reason = reason(&text).expect("should be refused");
-            let (start, end) = expected(name);
-            assert!(reason.starts_with(&start) && reason.contains(end), "{reason}\n{text}");
-        };
-        check("sync warp", warp_text("", &around.replace("HERE", "sync warp"), ""));
-        check("shuffle", warp_text("", "", &lane(&around.replace("@w[", "@r["))));
-    }
-    for around in
-        ["%c: bool = lt %lane, 1:i32 if %c { HERE }", "for %k: i32 in 0:i32..%lane step 1:i32 { HERE }"]
-    {
-        warp_refused("", "", &lane(around), "may differ from thread to thread");
+        warp_refused("", "", &lane(around), &format!("`shuffle` inside {what}"));
+        warp_refused(
+            "",
+            "",
+            &lane(around),
+            "from thread to thread: all lanes of a warp must get there, or none",
+        );
     }
     warp_refused(
         &lane("parallel %i: i64 < 8:i64 { %c: bool = lt %i, 1:i64 if %c { HERE } }"),
@@ -243,12 +252,11 @@ fn every_warp_gets_to_what_warps_do_together() {
         "",
         "`shuffle` inside `if` %c",
     );
-    // The number of lanes must not differ either; where nothing is done together it may.
+    // The number of lanes must not differ even from warp to warp; where nothing is done together it may.
     let lanes = "lanes %l: i64 < %warp { HERE }";
     warp_refused("", &lane(lanes), "", "`shuffle` inside a parallel loop with the extent %warp");
+    warp_refused("", &lane(lanes), "", "from warp to warp: every warp must get there");
     warp_accepted("", lanes.replace("HERE", "store @s[%l] = %l").as_str(), "");
-    // What all lanes agree on differs from warp to warp all the same.
-    warp_refused("", "", &lane("%all: bool = all %small if %all { HERE }"), "from warp to warp");
 }
 
 #[test]
@@ -262,11 +270,9 @@ fn barriers_of_warps_stand_in_loops_over_warps() {
 
 #[test]
 fn the_simulator_finds_misplaced_barriers_itself() {
-    for (warp, lane) in [
-        ("%c: bool = lt %warp, 1:i64 if %c { sync warp }", ""),
-        ("", "%c: bool = lt %lane, 1:i32 if %c { %got: i64 = shuffle %n, 0:i32 }"),
-        ("", "sync"),
-    ] {
+    for (warp, lane) in
+        [("", "%c: bool = lt %lane, 1:i32 if %c { %got: i64 = shuffle %n, 0:i32 }"), ("", "sync")]
+    {
         let program = parse(&warp_text("", warp, lane)).unwrap();
         assert!(check(&program).is_err());
         assert_eq!(check_but_barriers(&program), Ok(()));
