@@ -3,6 +3,7 @@
 use std::ffi::{CStr, CString};
 use std::ptr;
 use std::sync::Mutex;
+use std::sync::atomic::Ordering;
 
 use opencl3::error_codes::ClError;
 use opencl3::kernel;
@@ -14,6 +15,10 @@ use super::objects::{Built, Entry};
 use super::{OpenClDevice, POCL};
 use crate::device::{CompiledKernel, Signature};
 use crate::error::{Error, Result};
+
+/// Declarations in place of PoCL's own, and the option that leaves those out.
+const DECLARATIONS: &str = include_str!("pocl.h");
+const LEAVE_OUT_DECLARATIONS: &str = "-D_OPENCL_H_";
 
 /// A kernel that is ready to be launched.
 pub(super) struct Code {
@@ -27,6 +32,11 @@ fn kept_source(binary: &[u8]) -> Option<(&CStr, &str)> {
     let options = CStr::from_bytes_until_nul(binary).ok()?;
     let source = str::from_utf8(&binary[options.count_bytes() + 1..]).ok()?;
     Some((options, source))
+}
+
+/// What users add to options may hold what no C string can; then there are none.
+fn c_string(options: &str) -> CString {
+    CString::new(options).unwrap_or_default()
 }
 
 impl OpenClDevice {
@@ -49,22 +59,11 @@ impl OpenClDevice {
         fast_math: bool,
         effort: Effort,
     ) -> Result<Vec<u8>> {
-        let built = program::create_program_with_source(self.context.0, &[source]);
-        let built = Built(built.map_err(self.failed("clCreateProgramWithSource"))?);
-        let options = CString::new(self.options(fast_math, effort)).unwrap_or_default();
-        if let Err(code) = self.finish(&built, &options) {
-            let compiler = format!("{} {}", self.platform, self.driver);
-            return Err(Error::Compiler {
-                device: self.id.name(),
-                compiler,
-                kernel: kernel.into(),
-                log: self.log(&built, code),
-                place: None,
-            });
-        }
+        let options = self.options(fast_math, effort);
         if self.platform == POCL {
-            return Ok([options.to_bytes_with_nul(), source.as_bytes()].concat());
+            return self.compile_for_pocl(kernel, source, &options);
         }
+        let built = self.build(kernel, source, &c_string(&options))?;
         let binaries = program::get_program_info(built.0, CL_PROGRAM_BINARIES)
             .map_err(self.failed("clGetProgramInfo"))?;
         // The conversion panics for other questions than this one, whose answer is of this type.
@@ -72,6 +71,37 @@ impl OpenClDevice {
         let reason = "the driver does not give binaries".into();
         let missing = Error::Binary { device: self.id.name(), kernel: kernel.into(), reason, place: None };
         binaries.find(|binary| !binary.is_empty()).ok_or(missing)
+    }
+
+    /// Makes sure that a source is a program, which is kept as its own binary.
+    fn compile_for_pocl(&self, kernel: &str, source: &str, options: &str) -> Result<Vec<u8>> {
+        let kept = |options: &CStr, source: &str| [options.to_bytes_with_nul(), source.as_bytes()].concat();
+        if self.declares.load(Ordering::Relaxed) {
+            let source = format!("{DECLARATIONS}#line 1\n{source}");
+            let options = c_string(&format!("{LEAVE_OUT_DECLARATIONS} {options}"));
+            match self.build(kernel, &source, &options) {
+                Ok(_) => return Ok(kept(&options, &source)),
+                Err(error) => tracing::info!(kernel, %error, "PoCL's own declarations are taken"),
+            }
+        }
+        let options = c_string(options);
+        self.build(kernel, source, &options)?;
+        // The source is a program, so it was the declarations: other versions of PoCL may not go with them.
+        self.declares.store(false, Ordering::Relaxed);
+        Ok(kept(&options, source))
+    }
+
+    fn build(&self, kernel: &str, source: &str, options: &CStr) -> Result<Built> {
+        let built = program::create_program_with_source(self.context.0, &[source]);
+        let built = Built(built.map_err(self.failed("clCreateProgramWithSource"))?);
+        self.finish(&built, options).map_err(|code| Error::Compiler {
+            device: self.id.name(),
+            compiler: format!("{} {}", self.platform, self.driver),
+            kernel: kernel.into(),
+            log: self.log(&built, code),
+            place: None,
+        })?;
+        Ok(built)
     }
 
     fn finish(&self, built: &Built, options: &CStr) -> Result<(), cl_int> {

@@ -12,6 +12,7 @@ mod watch;
 mod tests;
 
 use std::ptr;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -77,6 +78,8 @@ pub struct OpenClDevice {
     rounds_correctly: bool,
     profile: Profile,
     waits: WaitCounter,
+    /// Whether programs are compiled with declarations of ours, which take PoCL less time than its own.
+    declares: AtomicBool,
     /// A time of the device's clock, in nanoseconds, and the same by the host's.
     clock: OnceLock<(u64, Instant)>,
 }
@@ -122,6 +125,7 @@ impl OpenClDevice {
         let versions = [info.version(), info.driver_version()].map(Result::unwrap_or_default);
         let driver = versions.map(|version| version.trim().to_owned()).join(", driver ");
         let waits = WaitCounter::default();
+        let declares = AtomicBool::new(platform == POCL);
         Ok(OpenClDevice {
             id,
             info,
@@ -133,6 +137,7 @@ impl OpenClDevice {
             rounds_correctly,
             profile,
             waits,
+            declares,
             clock: OnceLock::new(),
         })
     }

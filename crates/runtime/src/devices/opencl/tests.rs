@@ -108,3 +108,16 @@ fn a_device_that_is_not_there_is_an_error_with_those_that_are() {
     };
     assert!(reason.starts_with("PUMICE_OPENCL_DEVICE=no such device fits none of "), "{reason}");
 }
+
+#[test]
+fn pocl_takes_our_declarations() -> Result<()> {
+    let Some(device) = open() else { return Ok(()) };
+    sums(&device)?;
+    let declares = device.declares.load(std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(
+        declares,
+        device.platform == POCL,
+        "PoCL of this version parses its own: pocl.h does not go with it"
+    );
+    Ok(())
+}
