@@ -12,10 +12,11 @@ use super::monoid::{Cells, Monoid, choose, each_thread, only_if};
 use crate::effects;
 use crate::item::{Dynamic, Ix, Scalars};
 use crate::level::{Block, Grid, Within};
+use crate::warp::ballot;
 use crate::{Profile, Push, named, parts_for, quotient, remainder};
 use larger::Larger;
 use pumice_program::WARP;
-use pumice_scalar::Exp;
+use pumice_scalar::{Exp, Term};
 
 /// Sources whose elements are folded, and the operator.
 #[derive(Clone)]
@@ -44,21 +45,18 @@ pub struct FoldSourcesPlan {
     pub queues: bool,
     /// Whether lanes shuffle without memory.
     pub shuffles: bool,
-    /// Elements that a thread takes at once, so that it waits for their loads together.
-    pub batch: i64,
+    /// Elements that a thread takes at once, so that it waits for their loads together: one of a team, of a warp, and of a block.
+    pub batches: [i64; 3],
 }
 
 /// Elements from which on a source is large.
 const FOR_QUEUE: i64 = 1 << 13;
-/// From how many elements on a source is too large for whom: for a lane of a team, for a team, and for a warp. What is loaded in batches
-/// waits longer for each.
-const LIMITS: [i64; 3] = [32, 128, 1 << 12];
-const LIMITS_IN_BATCHES: [i64; 3] = [16, 64, 1 << 10];
-/// Elements that they have together if they are too much for a block, and elements from which on one of them is queued then.
+/// From how many elements on a source is too large for whom: for a lane of a team, for a team, and for a warp.
+const LANE_LIMIT: i64 = 16;
+const TEAM_LIMIT: i64 = 64;
+const WARP_LIMIT: i64 = 1 << 10;
+/// Elements that the sources of a block have together if they are too much for it, so that all of them are queued.
 const MUCH: i64 = 1 << 14;
-const FOR_QUEUE_OF_MUCH: i64 = 1 << 9;
-/// Elements that a thread takes at once.
-const BATCH: i64 = 4;
 
 impl FoldSourcesPlan {
     /// Divides the work of so many sources, none of which has more elements than `most` if that is known. A thread of a GPU
@@ -75,7 +73,7 @@ impl FoldSourcesPlan {
                 stretches,
                 queues,
                 shuffles: false,
-                batch: 1,
+                batches: [1; 3],
             };
         }
         let team = match (profile.native_warps, most) {
@@ -87,11 +85,16 @@ impl FoldSourcesPlan {
                 (average / 8).clamp(1, WARP.into()).next_power_of_two() as u32
             }
         };
-        let (threads, shuffles) = (profile.threads, profile.native_warps);
+        let shuffles = profile.native_warps;
         // What takes chunks has more in registers than most kernels, so that fewer of its blocks are at work at once.
         let blocks = (busy / 2).max(1) as u32;
-        let batch = if in_batches { BATCH } else { 1 };
-        FoldSourcesPlan { threads, team: team.min(WARP), blocks, stretches: 1, queues, shuffles, batch }
+        let (threads, batches) = match (in_batches, profile.native_warps) {
+            (true, _) => (profile.threads, [4; 3]),
+            (false, false) => (profile.threads, [1; 3]),
+            // A block is done when the last of its warps is: fewer wait for one that has large sources.
+            (false, true) => (profile.threads.min(4 * WARP), [8, 8, 1]),
+        };
+        FoldSourcesPlan { threads, team: team.min(WARP), blocks, stretches: 1, queues, shuffles, batches }
     }
 
     /// Describes who takes which source, and why, for people.
@@ -120,22 +123,15 @@ impl FoldSourcesPlan {
         if self.queues { FOR_QUEUE } else { i64::MAX }
     }
 
-    fn limits(&self) -> [i64; 3] {
-        if self.batch > 1 { LIMITS_IN_BATCHES } else { LIMITS }
-    }
-
     /// Elements from which on the block takes a source.
     fn least_for_block(&self) -> i64 {
-        self.limits()[2]
+        if self.shuffles { WARP_LIMIT } else { i64::MAX }
     }
 
     /// Elements from which on a warp or the block takes the source of a team.
     fn least_for_others(&self) -> i64 {
         match self.shuffles {
-            true => {
-                let [lane, team, _] = self.limits();
-                (lane * i64::from(self.team)).max(team).min(self.least_for_queue())
-            }
+            true => (LANE_LIMIT * i64::from(self.team)).max(TEAM_LIMIT).min(self.least_for_queue()),
             false => self.least_for_queue(),
         }
     }
@@ -173,7 +169,7 @@ impl FoldSources {
                 Block::parts(parts_for(sources, per_block as usize), &|block| {
                     let first = named(block * i64::from(per_block), "first");
                     let larger =
-                        (plan.least_for_others() < plan.least_for_queue()).then(|| Larger::new(per_block));
+                        (plan.least_for_block() < plan.least_for_queue()).then(|| Larger::new(per_block));
                     each_thread(plan.threads, |thread| {
                         self.by_team(plan, first, thread, (queue, larger.as_ref()), write);
                     });
@@ -187,7 +183,8 @@ impl FoldSources {
         })
     }
 
-    /// A thread of a team that takes a source; one that is larger is noted for the block.
+    /// A thread of a team that takes a source. Those that are larger are taken by all lanes of the warp, one after the other; what is large for a
+    /// warp is noted for the block.
     fn by_team(
         &self,
         plan: FoldSourcesPlan,
@@ -201,7 +198,8 @@ impl FoldSources {
         let number_here = named(quotient(thread, Exp::from(team)), "team");
         let number = named(first + number_here, "source");
         let place = named(remainder(thread, Exp::from(team)), "place");
-        let (for_others, for_queue) = (plan.least_for_others(), plan.least_for_queue());
+        let (for_others, for_block, for_queue) =
+            (plan.least_for_others(), plan.least_for_block(), plan.least_for_queue());
         let zero = Exp::<i64>::from(0);
         // A shuffle is for all lanes, so what is beyond the last source has no elements.
         let found = effects::choose(
@@ -212,11 +210,11 @@ impl FoldSources {
                     only_if(size.ge(for_queue) & place.eq(0), || queue.add(number, size));
                 }
                 if let Some(larger) = larger {
-                    let is_larger = size.ge(for_others) & size.lt(for_queue) & place.eq(0);
-                    only_if(is_larger, || larger.add(number_here, size, plan.least_for_block()));
+                    let is_larger = size.ge(for_block) & size.lt(for_queue) & place.eq(0);
+                    only_if(is_larger, || larger.add(number_here, size));
                 }
                 let own = size.lt(for_others).select(size, zero);
-                let sum = self.fold(plan, &source, (zero, own), place, team);
+                let sum = self.fold(plan.batches[0], &source, (zero, own), place, team);
                 std::iter::once(size.term()).chain(sum.0).collect()
             },
             |_| std::iter::once(zero.term()).chain(self.monoid.neutral.0.iter().copied()).collect(),
@@ -225,10 +223,41 @@ impl FoldSources {
         let sum = combine_lanes(&self.monoid, Scalars(found[1..].to_vec()), place, team);
         let is_own = number.lt(sources) & size.lt(for_others) & place.eq(0);
         only_if(is_own, || write(number, sum));
+        if for_others < for_block.min(for_queue) {
+            let is_for_warp = size.ge(for_others) & size.lt(for_block) & size.lt(for_queue) & place.eq(0);
+            self.by_warps(plan, first, thread, is_for_warp, write);
+        }
     }
 
-    /// The warps of a block take its larger sources, then all its threads together those that are large for a warp. If they are much
-    /// work together, most of them are queued instead: other blocks may have little to do.
+    /// The lanes of a warp vote on which of its sources they take together, and take those one after the other.
+    fn by_warps(
+        &self,
+        plan: FoldSourcesPlan,
+        first: Ix,
+        thread: Ix,
+        is_for_warp: Exp<bool>,
+        write: Write<'_>,
+    ) {
+        let (lanes, team) = (i64::from(WARP), Exp::<i64>::from(i64::from(plan.team)));
+        let lane = named(remainder(thread, Exp::from(lanes)), "lane");
+        let first = named(first + quotient(thread - lane, team), "first");
+        let is_left = |left: &[Term]| Exp::<u32>::from_term(left[0]).ne(0).term();
+        effects::repeat_while(&[ballot(is_for_warp).term()], is_left, |left| {
+            let left = Exp::<u32>::from_term(left[0]);
+            let turn = left.trailing_zeros().cast::<i64>();
+            let number = named(first + quotient(turn, team), "source");
+            // Loaded once more: what the source's own lanes have of it would have to be exchanged value by value.
+            let (source, size) = self.expansion.source_at(number);
+            let zero = Exp::<i64>::from(0);
+            let sum = self.fold(plan.batches[1], &source, (zero, size), lane, lanes);
+            let sum = combine_lanes(&self.monoid, sum, lane, lanes);
+            only_if(lane.eq(0), || write(number, sum));
+            vec![(left & (left - 1)).term()]
+        });
+    }
+
+    /// All threads of a block take its sources that are large for a warp. If they are much work together, they are queued instead: other
+    /// blocks may have little to do.
     fn take_larger(
         &self,
         plan: FoldSourcesPlan,
@@ -237,74 +266,38 @@ impl FoldSources {
         queue: Option<Queue>,
         write: Write<'_>,
     ) {
-        let gives = match queue {
+        let queued = match queue {
             Some(_) => larger.elements().gt(MUCH),
             None => Exp::from(false),
         };
-        let is_given = |size: Ix| gives & size.ge(FOR_QUEUE_OF_MUCH);
         if let Some(queue) = queue {
-            only_if(gives, || {
+            only_if(queued, || {
                 each_thread(plan.threads, |thread| {
                     only_if(thread.lt(count), || {
                         let number = named(first + larger.source(thread), "source");
-                        let size = self.expansion.source_at(number).1;
-                        only_if(is_given(size), || queue.add(number, size));
+                        queue.add(number, self.expansion.source_at(number).1);
                     });
                 });
             });
         }
-        let (zero, one, lanes) = (Exp::<i64>::from(0), Exp::<i64>::from(1).term(), i64::from(WARP));
-        let warps = Exp::<i64>::from(i64::from(plan.threads) / lanes).term();
-        effects::sequential(zero.term()..count.term(), warps, &[], |turn, _| {
-            each_thread(plan.threads, |thread| {
-                let lane = named(remainder(thread, Exp::from(lanes)), "lane");
-                let at = named(Exp::from_term(turn) + quotient(thread, Exp::from(lanes)), "at");
-                let no = Exp::<bool>::from(false);
-                // A shuffle is for all lanes, so what is beyond the last source has no elements.
-                let found = effects::choose(
-                    at.lt(count).term(),
-                    || {
-                        let number = named(first + larger.source(at), "source");
-                        let (source, size) = self.expansion.source_at(number);
-                        let is_own = size.lt(plan.least_for_block()) & !is_given(size);
-                        let own = (zero, is_own.select(size, zero));
-                        let sum = self.fold(plan, &source, own, lane, lanes);
-                        [number.term(), is_own.term()].into_iter().chain(sum.0).collect()
-                    },
-                    |_| [zero.term(), no.term()].into_iter().chain(self.monoid.neutral.0.clone()).collect(),
-                );
-                let (number, is_own): (Ix, Exp<bool>) = (Exp::from_term(found[0]), Exp::from_term(found[1]));
-                let sum = combine_lanes(&self.monoid, Scalars(found[2..].to_vec()), lane, lanes);
-                only_if(is_own & lane.eq(0), || write(number, sum));
-            });
-            Vec::new()
-        });
-        only_if(larger.are_large(), || {
+        only_if(!queued, || {
             // One source's sums are read while those of the next are written.
             let side = plan.in_block().cells();
             let sums = Cells::shared(&self.monoid.types(), 2 * side);
-            effects::sequential(zero.term()..count.term(), one, &[], |turn, _| {
+            let (zero, one) = (Exp::<i64>::from(0).term(), Exp::<i64>::from(1).term());
+            effects::sequential(zero..count.term(), one, &[], |turn, _| {
                 let turn = Exp::<i64>::from_term(turn);
                 let number = named(first + larger.source(turn), "source");
                 let (source, size) = self.expansion.source_at(number);
-                let is_own = size.ge(plan.least_for_block()) & !is_given(size);
-                let own = (zero, is_own.select(size, zero));
-                let cells = (&sums, (turn & 1) * side);
-                self.by_block(plan, cells, &source, own, |sum| only_if(is_own, || write(number, sum)));
+                let range = (Exp::from(0), size);
+                self.by_block(plan, (&sums, (turn & 1) * side), &source, range, |sum| write(number, sum));
                 Vec::new()
             });
         });
     }
 
     /// Folds the share of some elements of a source that a thread takes, one of several at this place among them.
-    fn fold(
-        &self,
-        plan: FoldSourcesPlan,
-        source: &Scalars,
-        (from, to): (Ix, Ix),
-        place: Ix,
-        threads: i64,
-    ) -> Scalars {
+    fn fold(&self, batch: i64, source: &Scalars, (from, to): (Ix, Ix), place: Ix, threads: i64) -> Scalars {
         let (start, end, step) = match self.commutes || threads == 1 {
             true => (from + place, to, threads),
             false => {
@@ -314,13 +307,13 @@ impl FoldSources {
             }
         };
         let end = named(end, "end");
-        let whole = Exp::<i64>::from(step * plan.batch).term();
+        let whole = Exp::<i64>::from(step * batch).term();
         Scalars(effects::sequential(start.term()..end.term(), whole, &self.monoid.neutral.0, |at, sum| {
             let at = Exp::<i64>::from_term(at);
             let with = |sum: &Scalars, at: Ix| self.monoid.combine(sum, &(self.expansion.get)(source, at));
             let first = with(&Scalars(sum.to_vec()), at);
             // The last batch may have fewer.
-            let others = (1..plan.batch).map(|number| at + number * step);
+            let others = (1..batch).map(|number| at + number * step);
             others.fold(first, |sum, at| choose(at.lt(end), || with(&sum, at), || sum.clone())).0
         }))
     }
@@ -402,7 +395,7 @@ impl FoldSources {
         range: (Ix, Ix),
         result: impl Fn(Scalars),
     ) {
-        let fold = |thread| self.fold(plan, source, range, thread, plan.threads.into());
+        let fold = |thread| self.fold(plan.batches[2], source, range, thread, plan.threads.into());
         plan.in_block().combine(&self.monoid, (sums, base), fold, |_, sum| result(sum));
     }
 }

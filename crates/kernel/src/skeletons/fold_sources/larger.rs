@@ -1,14 +1,14 @@
-//! Which sources of a block its warps take, or all its threads together, because they are larger than a team should take.
+//! Which sources of a block all its threads take together, because they are larger than a warp should take.
 
 use crate::item::{Ix, Scalars};
-use crate::skeletons::monoid::{Cells, each_thread, only_if};
+use crate::skeletons::monoid::{Cells, each_thread};
 use crate::{effects, named};
 use pumice_program::AtomicOp;
 use pumice_scalar::{Exp, ScalarType};
 
-/// The sources of a block that are larger than a team should take, in memory that its threads share.
+/// The sources of a block that are larger than a warp should take, in memory that its threads share.
 pub(super) struct Larger {
-    /// How many there are, how many elements they have together, and how many are large for a warp.
+    /// How many there are, and how many elements they have together.
     counts: Cells,
     /// Their numbers in the block, in any order.
     sources: Cells,
@@ -20,23 +20,20 @@ impl Larger {
     /// None so far, of so many sources.
     pub fn new(most: u32) -> Larger {
         let (counts, sources) =
-            (Cells::shared(&[ScalarType::U32], 3), Cells::shared(&[ScalarType::U32], most.into()));
-        each_thread(3, |which| counts.write(which, &Scalars(vec![Exp::<u32>::from(0).term()])));
+            (Cells::shared(&[ScalarType::U32], 2), Cells::shared(&[ScalarType::U32], most.into()));
+        each_thread(2, |which| counts.write(which, &Scalars(vec![Exp::<u32>::from(0).term()])));
         effects::sync();
         Larger { counts, sources, most: most.into() }
     }
 
-    /// Adds a source, which is large for a warp from so many elements on. In one thread.
-    pub fn add(&self, source: Ix, size: Ix, large: i64) {
+    /// Adds a source. In one thread.
+    pub fn add(&self, source: Ix, size: Ix) {
         let (memory, ty) = self.counts.0[0];
         let add = |which: i64, value: Exp<u32>| {
             let which = Exp::<i64>::from(which).term();
             effects::atomic(AtomicOp::Add, memory, ty, which, &[value.term()], true)
         };
         add(1, size.cast());
-        only_if(size.ge(large), || {
-            add(2, Exp::from(1));
-        });
         let Some(place) = add(0, Exp::from(1)) else { return };
         let place = Exp::<u32>::from_term(place).cast::<i64>();
         self.sources.write(place, &Scalars(vec![source.cast::<u32>().term()]));
@@ -50,11 +47,6 @@ impl Larger {
     /// How many elements they have together, after a barrier.
     pub fn elements(&self) -> Ix {
         self.number(1)
-    }
-
-    /// Whether some are large for a warp, after a barrier.
-    pub fn are_large(&self) -> Exp<bool> {
-        self.number(2).gt(0)
     }
 
     fn number(&self, which: i64) -> Ix {
