@@ -145,7 +145,7 @@ pub fn expanded(
     }
     let size = checked_size(vector, size, place);
     let get = with_number(vector, get);
-    Described::new(Expand { size, get }, vec![vector.clone()], 1, types, place)
+    Described::new(Expand { size, get, has_ends: false }, vec![vector.clone()], 1, types, place)
 }
 
 /// The number of elements that each source is expanded to; an impossible size is a failure at the place.

@@ -8,13 +8,14 @@ use super::plot::{MARGIN, Picture, Style, WIDTH};
 use super::rows::Row;
 
 /// Suffix of a way in the names of workloads, and its name in the picture.
-const WAYS: [(&str, &str); 8] = [
+const WAYS: [(&str, &str); 9] = [
     ("", "automatic"),
     (" by threads", "threads"),
     (" by warps", "warps"),
     (" by blocks", "blocks"),
     (" by prefix sums", "prefix sums"),
     (" by shares", "shares"),
+    (" balanced", "balanced"),
     (" mixed", "mixed"),
     (" unfused", "unfused"),
 ];

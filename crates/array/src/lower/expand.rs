@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::operations::{Expand, ExpandInOrder};
 use crate::program::NodeId;
 use crate::reduction::instantiate;
-use pumice_kernel::skeletons::{ExpandPlan, Expansion, InOrder, InOrderPlan, Queue, QueueLayout};
+use pumice_kernel::skeletons::{Division, ExpandPlan, Expansion, InOrder, InOrderPlan, Queue, QueueLayout};
 use pumice_kernel::{Ix, Scalars, length_parameter};
 use pumice_program::Access;
 use pumice_scalar::{Exp, Function, ScalarType, Term, function};
@@ -19,16 +19,24 @@ impl Lowering<'_> {
         let asked = listeners.heard.iter().find_map(|heard| heard.consumer.division());
         let loops = listeners.heard.iter().any(Heard::expands);
         let count = self.extents.size(sources);
-        let plan = ExpandPlan::new(self.profile, count, loops, self.options.division, asked);
+        // Shares need sums of sizes, which the pass that adds them has left out where there are none.
+        let ends = expand.has_ends.then(|| node.inputs.get(1).copied()).flatten();
+        let wanted = self.options.division.filter(|wanted| *wanted != Division::Balanced);
+        let wanted = if ends.is_some() { Some(Division::Balanced) } else { wanted };
+        let plan = ExpandPlan::new(self.profile, count, loops, wanted, asked);
         let slices = self.slices(sources, listeners);
         let heard = listeners.heard.iter().map(|heard| heard.clone().in_slices(slices)).collect();
         let listeners = &Listeners { producer: listeners.producer, heard };
         let (size, get) = in_slices(&expand.size, &expand.get, slices);
-        let work = Sources::new(self, sources, &size, &self.fuser.with_classes(&get));
+        let mut work = Sources::new(self, sources, &size, &self.fuser.with_classes(&get));
+        work.ends = ends.map(|ends| sizes_in_slices(&self.fuser.linear_of_input(ends).function, slices));
         let mut steps = Vec::new();
         let queue = plan.queues().then(|| QueueSlots::new(self, sources, &mut steps));
         let skeleton = format!("expand, {} ({}), no element in memory", plan.division, plan.why);
         self.because(format!("elements are divided {}: {}", plan.division, plan.why));
+        if ends.is_some() {
+            self.because("kernels before have added up the sizes, so no block has more elements than others");
+        }
         let name = node.place.operation();
         let called = KernelName { node, name, skeleton: &skeleton, threads: plan.threads };
         steps.extend(self.kernel(called, listeners, |parameters| {
@@ -73,17 +81,23 @@ fn in_slices(size: &Function, get: &Function, slices: i64) -> (Function, Functio
     if slices == 1 {
         return (size.clone(), get.clone());
     }
-    let whole = |term: Term| Exp::<i64>::from_term(term);
-    let sizes = function(size.parameters(), |source| {
-        let sizes = instantiate(size, source).into_iter();
-        sizes.map(|size| (whole(size).max(0).min(i64::MAX / slices) * slices).term()).collect()
-    });
     let elements = function(get.parameters(), |arguments| {
         let Some((number, source)) = arguments.split_last() else { return Vec::new() };
-        let number = whole(*number) >> i64::from(slices.ilog2());
+        let number = Exp::<i64>::from_term(*number) >> i64::from(slices.ilog2());
         instantiate(get, &[source, &[number.term()]].concat())
     });
-    (sizes, elements)
+    (sizes_in_slices(size, slices), elements)
+}
+
+/// A number of elements, if each is there so often.
+fn sizes_in_slices(size: &Function, slices: i64) -> Function {
+    if slices == 1 {
+        return size.clone();
+    }
+    let slices = |size: Term| Exp::<i64>::from_term(size).max(0).min(i64::MAX / slices) * slices;
+    function(size.parameters(), |arguments| {
+        instantiate(size, arguments).into_iter().map(|size| slices(size).term()).collect()
+    })
 }
 
 impl Lowering<'_> {
@@ -140,6 +154,8 @@ pub(super) struct Sources<'a, 'b> {
     source: Function,
     size: Function,
     get: Function,
+    /// From the number of a source to where its elements end, if that is in memory.
+    ends: Option<Function>,
 }
 
 impl<'a, 'b> Sources<'a, 'b> {
@@ -147,20 +163,21 @@ impl<'a, 'b> Sources<'a, 'b> {
     pub fn new(lowering: &'a Lowering<'b>, array: NodeId, size: &Function, get: &Function) -> Self {
         let source = lowering.fuser.linear_of_input(array).function;
         let size = lowering.fuser.with_classes(size);
-        Sources { lowering, array, source, size, get: get.clone() }
+        Sources { lowering, array, source, size, get: get.clone(), ends: None }
     }
 
     pub fn expansion(&self, parameters: &Rc<Parameters>) -> Expansion {
         let [source, size, get] =
             [&self.source, &self.size, &self.get].map(|function| applied(parameters, function));
+        let whole = |of: Scalars| of.0.first().map_or(Exp::from(0), |term| Exp::<i64>::from_term(*term));
+        let number = |number: Ix| Scalars(vec![number.term()]);
+        let ends = self.ends.as_ref().map(|ends| applied(parameters, ends));
         Expansion {
             sources: self.lowering.size(self.array, parameters),
-            source: Rc::new(move |number: Ix| source(&[&Scalars(vec![number.term()])])),
-            size: Rc::new(move |of| {
-                let size = size(&[of]).0.first().map_or(Exp::from(0), |size| Exp::from_term(*size));
-                size.max(0)
-            }),
-            get: Rc::new(move |of, number| get(&[of, &Scalars(vec![number.term()])])),
+            source: Rc::new(move |at| source(&[&number(at)])),
+            size: Rc::new(move |of| whole(size(&[of])).max(0)),
+            get: Rc::new(move |of, at| get(&[of, &number(at)])),
+            ends: ends.map(|ends| Rc::new(move |at| whole(ends(&[&number(at)]))) as Rc<dyn Fn(Ix) -> Ix>),
         }
     }
 }

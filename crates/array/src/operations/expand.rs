@@ -22,12 +22,15 @@ pub struct Expand {
     pub size: Function,
     /// An element, from its source and its number there.
     pub get: Function,
+    /// Whether a second input says where the elements of each source end, so that every block finds an equal share of all. Text has no such
+    /// expansions: only [`crate::passes`] can promise that the ends are those of the sizes.
+    pub has_ends: bool,
 }
 
 pub(super) const LISTED: Listed = Listed {
     keyword: "expand",
     make: |Parts { functions, .. }| match <[Function; 2]>::try_from(functions) {
-        Ok([size, get]) => Some(Arc::new(Expand { size, get })),
+        Ok([size, get]) => Some(Arc::new(Expand { size, get, has_ends: false })),
         Err(_) => None,
     },
 };
@@ -42,10 +45,13 @@ impl Operation for Expand {
     fn with_functions(&self, functions: Vec<Function>) -> Arc<dyn Operation> {
         let mut functions = functions.into_iter();
         let (size, get) = (next(&mut functions, &self.size), next(&mut functions, &self.get));
-        Arc::new(Expand { size, get })
+        Arc::new(Expand { size, get, has_ends: self.has_ends })
     }
     fn check(&self, signature: &Signature<'_>) -> Result<(), String> {
-        let (rank, types) = signature.input()?;
+        let (rank, types) = match signature.inputs[..] {
+            [sources, (1, [ScalarType::I64])] if self.has_ends => sources,
+            _ => signature.input()?,
+        };
         ensure(rank == 1 && signature.rank == 1, RANK)?;
         fits(&self.size, types, &[ScalarType::I64])?;
         fits(&self.get, &[types, &[ScalarType::I64]].concat(), signature.types)
@@ -56,8 +62,8 @@ impl Operation for Expand {
     fn nature(&self) -> Nature {
         Nature::Push
     }
-    fn listens(&self, _: usize) -> Listens {
-        Listens::Expands
+    fn listens(&self, input: usize) -> Listens {
+        if input == 0 { Listens::Expands } else { Listens::No }
     }
     fn expands(&self) -> Option<(&Function, &Function)> {
         Some((&self.size, &self.get))
@@ -67,6 +73,9 @@ impl Operation for Expand {
     }
     fn cost(&self) -> u32 {
         self.size.cost().saturating_add(self.get.cost())
+    }
+    fn repeats(&self) -> bool {
+        self.has_ends
     }
     fn produce(&self, lowering: &Lowering<'_>, group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
         let steps = group.iter().map(|listeners| lowering.expand(self, listeners));

@@ -26,7 +26,7 @@ impl CheckedProgram {
             true => only_extents::run(&floated)?,
             false => floated,
         };
-        place_expansions::run(&extents, options.fuse)
+        place_expansions::run(&extents, options)
     }
 }
 

@@ -56,12 +56,13 @@ enum Way {
     Unfused,
 }
 
-const WAYS: [Way; 7] = [
+const WAYS: [Way; 8] = [
     Way::Divided(Division::Thread, "by threads"),
     Way::Divided(Division::Warp, "by warps"),
     Way::Divided(Division::Block, "by blocks"),
     Way::Divided(Division::Several, "by prefix sums"),
     Way::Divided(Division::Shares, "by shares"),
+    Way::Divided(Division::Balanced, "balanced"),
     Way::Divided(Division::Mixed, "mixed"),
     Way::Unfused,
 ];

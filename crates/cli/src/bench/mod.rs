@@ -79,7 +79,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         ("cuda", false) => Sizes::gpu(),
         (_, false) => Sizes::cpu(),
     };
-    let mut all = workloads::workloads(&sizes, filter.starts_with("expand"));
+    let all_ways = ["expand", "sieve"].iter().any(|compared| filter.starts_with(compared));
+    let mut all = workloads::workloads(&sizes, all_ways);
     // The sizes of the kernel-language programs suit a GPU.
     all.extend(workloads::programs_in_sizes(quick || device.name().kind() != "cuda"));
     let chosen: Vec<&Workload> = all.iter().filter(|workload| workload.name.contains(filter)).collect();

@@ -25,19 +25,29 @@ pub struct NestedSizes {
     pub faces: usize,
 }
 
-/// Returns all workloads.
-pub fn workloads(sizes: NestedSizes) -> Vec<Workload> {
-    vec![primes(sizes.limit, sizes.stretch), search(sizes.scale), pictures(sizes.faces)]
+/// Returns the workloads; with `all_ways` the sieve also for smaller limits, and without fusion.
+pub fn workloads(sizes: NestedSizes, all_ways: bool) -> Vec<Workload> {
+    let NestedSizes { limit, stretch, scale, faces } = sizes;
+    let mut all = vec![primes(format!("primes below {limit}"), limit, stretch, true)];
+    let limits = std::iter::successors(Some(10), |limit| Some(limit * 10));
+    for limit in limits.take_while(|below| all_ways && *below <= limit) {
+        for (way, fuse) in [("", true), (" unfused", false)] {
+            all.push(primes(format!("sieve, primes below {limit}{way}"), limit, stretch, fuse));
+        }
+    }
+    all.extend([search(scale), pictures(faces)]);
+    all
 }
 
-fn primes(limit: i64, stretch: i64) -> Workload {
-    Workload::new(format!("primes below {limit}"), limit as usize, limit as usize / 2, move |timing| {
+fn primes(name: String, limit: i64, stretch: i64, fuse: bool) -> Workload {
+    Workload::new(name, limit as usize, limit as usize / 2, move |timing| {
         let roots = sieve::plain::primes(limit.isqrt() + 1);
         // The program counts odd primes, which excludes 2.
         let expected = sieve::plain::primes(limit).len() as i64 - 1;
         let program = move |primes: Acc<Vector<i64>>, limit: Exp<i64>| {
             sieve::count_odd_primes_by(primes, Exp::from(0), limit, stretch)
         };
+        let timing = timing.with(|compiler| compiler.fuse(fuse));
         timing.median(program, (Vector::from(roots.as_slice()), limit), |found| {
             check_exactly(&found, &[expected])
         })

@@ -215,8 +215,8 @@ const SORTED: usize = 1 << 24;
 const CAP: i32 = 64;
 const SAXPY_FACTOR: f32 = 2.5;
 
-/// Returns all workloads; expansions by every division, or by the default one.
-pub fn workloads(sizes: &Sizes, every_division: bool) -> Vec<Workload> {
+/// Returns the workloads; expansions and the sieve in all ways that are compared, or as they are by default.
+pub fn workloads(sizes: &Sizes, all_ways: bool) -> Vec<Workload> {
     let mut all = vec![copy(sizes.vector), saxpy(sizes.vector), dot(sizes.vector), sum(sizes.vector)];
     all.extend(sums_of_small_numbers(sizes.vector));
     all.extend(sizes.rows.iter().map(|[rows, columns]| row_sums(*rows, *columns)));
@@ -225,9 +225,9 @@ pub fn workloads(sizes: &Sizes, every_division: bool) -> Vec<Workload> {
     all.extend(neighbours::workloads(sizes.vector, sizes.side, sizes.cube));
     all.extend(sorting::workloads(sizes.vector.min(SORTED)));
     all.extend(matrices::workloads(sizes.products));
-    all.extend(expansions::workloads(sizes.sources, every_division));
+    all.extend(expansions::workloads(sizes.sources, all_ways));
     all.extend(sparse::workloads(sizes.sparse_rows, sizes.vector.min(SORTED), sizes.triples));
-    all.extend(nested::workloads(sizes.nested));
+    all.extend(nested::workloads(sizes.nested, all_ways));
     all.extend(tables::workloads(sizes.tables));
     all.extend(first_run::workloads());
     all.extend(overheads::workloads(sizes.rounds, sizes.looped));

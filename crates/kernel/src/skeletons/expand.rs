@@ -1,9 +1,9 @@
 //! Expansion: the elements of sources that have different numbers of them, handed on loose, by any division of the work.
 //!
 //! Blocks are as many as keep the device busy, whatever the number of sources, and go round: those who listen may keep
-//! something per block. What differs is who takes the elements of a source ([`Division`]). Only a queue spreads one source over
-//! several blocks: sources that are large for one warp or worker are written to it, and a second kernel takes them in chunks
-//! of equal size.
+//! something per block. What differs is who takes the elements of a source ([`Division`]). One source is spread over several blocks
+//! in two ways: sources that are large for one warp or worker are written to a queue, and a second kernel takes them in chunks
+//! of equal size; or the sizes have been added up, and every block takes an equal share of all elements.
 
 mod in_order;
 mod queue;
@@ -35,6 +35,8 @@ pub struct Expansion {
     pub size: Rc<dyn Fn(&Scalars) -> Ix>,
     /// An element of a source, by its number there.
     pub get: GetElement,
+    /// How many elements there are up to the end of a source, if that is in memory: [`Division::Balanced`] needs it.
+    pub ends: Option<Rc<dyn Fn(Ix) -> Ix>>,
 }
 
 /// Who takes the elements of a source.
@@ -51,6 +53,9 @@ pub enum Division {
     Several,
     /// All blocks, in equal shares of all elements: each adds up the sizes of all sources, which are no more than its threads.
     Shares,
+    /// All blocks, in equal shares of all elements, however many sources there are: kernels before add up the sizes, and every block
+    /// searches the sums for the sources of its share.
+    Balanced,
     /// A thread those of a small source, a warp those of a larger one, all blocks those of a large one.
     Mixed,
     /// A worker those of a stretch of sources, and all workers those of a large one: for a CPU.
@@ -65,6 +70,7 @@ impl fmt::Display for Division {
             Division::Block => "a source per block",
             Division::Several => "sources of a block by prefix sums",
             Division::Shares => "equal shares of all elements, by prefix sums in every block",
+            Division::Balanced => "equal shares of all elements, whose sources are found by search",
             Division::Mixed => "small sources by threads, larger ones by warps, large ones by all blocks",
             Division::Stretch => "a stretch of sources per worker, large ones by all",
         })
@@ -124,6 +130,8 @@ impl ExpandPlan {
         };
         let threads = match division {
             Division::Warp | Division::Mixed | Division::Shares => threads.next_multiple_of(WARP),
+            // A thread alone goes from source to source, and searches once.
+            Division::Balanced if asked.is_none() && !profile.coalesces => 1,
             _ => threads,
         };
         let most = match (asked, profile.coalesces) {
@@ -137,7 +145,7 @@ impl ExpandPlan {
             Division::Block => sources,
             Division::Stretch => sources.div_ceil(16),
             // How many elements there are is not known yet.
-            Division::Shares => most,
+            Division::Shares | Division::Balanced => most,
             Division::Warp | Division::Mixed => match sources.div_ceil(most * warps) > FEW_OF_WARP as u64 {
                 true => sources.div_ceil(threads.into()),
                 false => sources.div_ceil(warps),
@@ -190,6 +198,8 @@ const FOR_QUEUE_WITH_TABLES: i64 = 1 << 12;
 const FOR_QUEUE_OF_WORKERS: i64 = 2 * queue::CHUNK;
 const FOR_QUEUE_OF_FEW: i64 = 1 << 9;
 const FOR_QUEUE_OF_MANY: i64 = 1 << 18;
+/// Elements that no device lives to see; below, no index of a block's share overflows.
+const MOST: i64 = i64::MAX >> 4;
 
 /// Takes an element, with a number that neighbouring threads have neighbouring ones of.
 type Write<'a> = &'a dyn Fn(Ix, Scalars);
@@ -200,10 +210,15 @@ impl Expansion {
         let threads = i64::from(plan.threads);
         Push::trusted(self.sources, move |write| {
             let blocks = named(blocks.max(1), "blocks");
-            if plan.division == Division::Shares {
-                return effects::distribute_before_hooks(blocks.term(), |block| {
-                    several::by_shares(&self, (Exp::from_term(block), blocks), plan.threads, write);
+            let by_shares = |in_order: &dyn Fn() -> InOrder| {
+                effects::distribute_before_hooks(blocks.term(), |block| {
+                    in_order().push_share((Exp::from_term(block), blocks), plan.threads, write);
                 });
+            };
+            match (plan.division, &self.ends) {
+                (Division::Shares, _) => return by_shares(&|| several::added_up(&self, plan.threads)),
+                (Division::Balanced, Some(ends)) => return by_shares(&|| self.in_order(ends.clone())),
+                _ => {}
             }
             Block::parts(blocks, &|block| match plan.division {
                 Division::Stretch => {
@@ -257,6 +272,18 @@ impl Expansion {
                 });
             });
         })
+    }
+
+    /// These sources, given where the elements of each end.
+    fn in_order(&self, end: Rc<dyn Fn(Ix) -> Ix>) -> InOrder {
+        let total = effects::choose(
+            self.sources.gt(0).term(),
+            || vec![end(self.sources - 1).term()],
+            |_| vec![Exp::<i64>::from(0).term()],
+        );
+        let total = total.first().map_or(Exp::from(0), |total| Exp::from_term(*total));
+        let (sources, source, get) = (self.sources, self.source.clone(), self.get.clone());
+        InOrder { sources, source, end, get, total: named(total.min(MOST), "total") }
     }
 
     pub(super) fn source_at(&self, number: Ix) -> (Scalars, Ix) {

@@ -113,24 +113,39 @@ pub fn gathered(h: &Harness) -> Outcome {
 
 pub fn gathered_by_every_division(h: &Harness) -> Outcome {
     use Division::*;
-    for division in [Thread, Warp, Block, Several, Shares, Mixed, Stretch] {
-        h.dividing(division, |h| {
-            let program = h.compile(|sizes: Acc<Vector<i64>>| {
-                let pairs = sizes.indexed().expand(|(_, size)| size, |(source, _), number| (source, number));
-                pairs.histogram(10, |(source, number)| target_exp(source, number, 10))
-            })?;
-            for sources in SOURCES {
-                let (sizes, mut counted) = (sizes(sources), vec![0u32; 10]);
-                for (source, size) in sizes.iter().zip(0i64..).map(|(size, source)| (source, *size)) {
-                    let targets = (0..size).filter_map(|number| target(source, number, 10));
-                    targets.for_each(|at| counted[at as usize] += 1);
-                }
-                program.check(&sizes, &counted)?;
-            }
-            Ok(())
-        })?;
+    for division in [Thread, Warp, Block, Several, Shares, Balanced, Mixed, Stretch] {
+        h.dividing(division, gathered_so).map_err(|error| format!("{division}: {error}"))?;
     }
     Ok(())
+}
+
+fn gathered_so(h: &Harness) -> Outcome {
+    let counts = h.compile(|sizes: Acc<Vector<i64>>| {
+        let pairs = sizes.indexed().expand(|(_, size)| size, |(source, _), number| (source, number));
+        pairs.histogram(10, |(source, number)| target_exp(source, number, 10))
+    })?;
+    // Elements that are expanded again by those who hear them.
+    let sum = h.compile(|sizes: Acc<Vector<i64>>| {
+        let pairs = sizes.indexed().expand(|(_, size)| size, |(source, _), number| (source, number));
+        let again = pairs.expand(|(_, number)| number & 3, |(source, _), number| source - number);
+        again.filter(|x| (x & 1).eq(0)).sum()
+    })?;
+    // One large source among many that are empty, and sources that begin and end with empty ones.
+    let giant: Vec<i64> = (0..901).map(|source| if source == 450 { 70_001 } else { 0 }).collect();
+    let all = SOURCES.map(sizes).into_iter().chain([giant, vec![0; 300], vec![0, 0, 5, 0, 9_001, 0]]);
+    for sizes in all {
+        let (mut counted, mut even) = (vec![0u32; 10], 0);
+        for (size, source) in sizes.iter().zip(0i64..) {
+            let targets = (0..*size).filter_map(|number| target(source, number, 10));
+            targets.for_each(|at| counted[at as usize] += 1);
+            let again = (0..*size).flat_map(|number| (0..number & 3).map(|again| source - again));
+            even += again.filter(|x| x & 1 == 0).sum::<i64>();
+        }
+        counts.check(&sizes, &counted)?;
+        sum.check(&sizes, &[even])?;
+    }
+    h.expect_failure(counts.run(&[3, -2, 1]), &["a size of -2", "expand", file!()])?;
+    h.expect_failure(counts.run(&[3, i64::MAX]), &["9223372036854775807 elements", "expand", file!()])
 }
 
 pub fn reduced_per_source(h: &Harness) -> Outcome {

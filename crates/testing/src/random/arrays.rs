@@ -629,7 +629,7 @@ impl Maker<'_, '_> {
         if input.extents.len() == 1 && self.choices.below(2) == 0 {
             let types = input.array.types().to_vec();
             let (size, get) = self.expansion(&types);
-            input = node(Expand { size, get }, &[&input], &[0], &types, "expand");
+            input = node(Expand { size, get, has_ends: false }, &[&input], &[0], &types, "expand");
         }
         let keep = self.elements(input.array.types(), &[ScalarType::Bool]);
         let types = input.array.types().to_vec();

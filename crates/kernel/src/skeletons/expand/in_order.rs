@@ -1,10 +1,11 @@
-//! An expansion whose elements have an index, because the sizes of its sources were added up: every block takes an equal share of
+//! An expansion whose elements are in order, because the sizes of its sources were added up: every block takes an equal share of
 //! the elements, however large sources are, and finds out once which sources those are of.
 
 use super::{GetElement, STRETCHES};
 use crate::item::{Dynamic, Ix, Scalars};
 use crate::level::{Block, Grid, Within};
-use crate::skeletons::monoid::{Cells, each_thread, now};
+use crate::skeletons::between_hooks;
+use crate::skeletons::monoid::{Cells, each_thread, now, only_if};
 use crate::{Profile, Push, effects, named, quotient};
 use pumice_scalar::{Exp, Op, ScalarType};
 use std::rc::Rc;
@@ -37,6 +38,8 @@ pub struct InOrderPlan {
 const ITEMS: i64 = 8;
 /// A CPU's worker takes no fewer.
 const LEAST: i64 = 1 << 12;
+/// Elements per thread that are worth a block: what listeners do before the first and after the last takes as long as some elements.
+const WORTH: i64 = 4;
 
 impl InOrderPlan {
     /// Divides so many elements.
@@ -57,12 +60,26 @@ impl InOrder {
             Block::parts(quotient(self.total + (share - 1), share.max(1)), &|block| {
                 let first = named(block * share, "first");
                 let count = named((self.total - first).min(share).max(0), "count");
-                match plan.threads {
-                    1 => self.by_worker(first, first + count, write),
-                    threads => self.by_block(threads, first, count, write),
-                }
+                self.by_threads(plan.threads, first, count, write);
             });
         })
+    }
+
+    /// Hands on a block's share of all elements, if there is one, between the hooks of the listeners.
+    pub(super) fn push_share(&self, (block, blocks): (Ix, Ix), threads: u32, write: &dyn Fn(Ix, Scalars)) {
+        let least = if threads == 1 { LEAST } else { i64::from(threads) * WORTH };
+        let share = named(quotient(self.total + (blocks - 1), blocks).max(least), "share");
+        let first = named((block * share).min(self.total), "first");
+        let count = named((self.total - first).min(share), "count");
+        only_if(count.gt(0), || between_hooks(block, || self.by_threads(threads, first, count, write)));
+    }
+
+    /// The threads of a block, with some of the elements.
+    fn by_threads(&self, threads: u32, first: Ix, count: Ix, write: &dyn Fn(Ix, Scalars)) {
+        match threads {
+            1 => self.by_worker(first, first + count, write),
+            threads => self.by_block(threads, first, count, write),
+        }
     }
 
     /// The source of an element that is at or behind the first of some sources, and at or before the last of others.
@@ -86,7 +103,7 @@ impl InOrder {
     }
 
     /// The threads of a block, which take neighbouring elements. Two of them search among all sources.
-    pub(super) fn by_block(&self, threads: u32, first: Ix, count: Ix, write: &dyn Fn(Ix, Scalars)) {
+    fn by_block(&self, threads: u32, first: Ix, count: Ix, write: &dyn Fn(Ix, Scalars)) {
         let ends = Cells::shared(&[ScalarType::I64], 2);
         each_thread(2, |which| {
             let index = first + which * (count - 1);

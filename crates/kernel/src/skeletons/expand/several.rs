@@ -1,14 +1,13 @@
 //! Sources whose elements the threads of a block take evenly: sizes are added up in shared memory, and the source of an element is
-//! found there by halving. A block has as many sources as threads, or its share of the elements of so few in all.
+//! found there by halving. A block has as many sources as threads, or all sources if they are so few.
 
 use super::{Expansion, InOrder, Write};
 use crate::effects;
 use crate::item::{Ix, Scalars};
-use crate::skeletons::between_hooks;
+use crate::named;
 use crate::skeletons::compact::{adding, number};
 use crate::skeletons::monoid::{Cells, each_thread, now, only_if, scan_lanes};
 use crate::skeletons::scan_tiles::scan_totals;
-use crate::{named, quotient};
 use pumice_program::WARP;
 use pumice_scalar::{Exp, ScalarType};
 use std::rc::Rc;
@@ -44,27 +43,17 @@ pub(super) fn by_prefix_sums(expansion: &Expansion, first: Ix, threads: u32, wri
     effects::sync();
 }
 
-/// Elements per thread that are worth a block: what listeners do before the first and after the last takes as long as some elements.
-const WORTH: i64 = 4;
-
-/// Hands on a block's share of all elements, if there is one, between the hooks of the listeners. There are no more sources than threads:
-/// every block adds up all sizes.
-pub(super) fn by_shares(expansion: &Expansion, (block, blocks): (Ix, Ix), threads: u32, write: Write<'_>) {
+/// Adds up all sizes in a block. There are no more sources than threads.
+pub(super) fn added_up(expansion: &Expansion, threads: u32) -> InOrder {
     let ends = ends_by_warps(expansion, threads);
     let total: Ix = named(number(&ends.read(i64::from(threads) - 1)), "total");
-    let share = named(quotient(total + (blocks - 1), blocks).max(i64::from(threads) * WORTH), "share");
-    let first = named((block * share).min(total), "first");
-    let sources = InOrder {
+    InOrder {
         sources: expansion.sources,
         source: expansion.source.clone(),
         end: Rc::new(move |at| number(&ends.read(at))),
         get: expansion.get.clone(),
         total,
-    };
-    let count = named((total - first).min(share), "count");
-    only_if(count.gt(0), || {
-        between_hooks(block, || sources.by_block(threads, first, count, write));
-    });
+    }
 }
 
 /// The size of a source, if there is one.
