@@ -4,6 +4,7 @@
 mod support;
 
 use pumice_array::*;
+use pumice_kernel::skeletons::Division;
 use std::sync::Arc;
 use support::gpu;
 
@@ -14,7 +15,10 @@ fn plan(results: &[Arc<Described>], size: usize) -> Plan {
 
 /// Like [`plan`], for arguments of these extents.
 fn plan_of(results: &[Arc<Described>], extents: Vec<Vec<usize>>) -> Plan {
-    let options = PlanOptions::default();
+    plan_with(results, extents, PlanOptions::default())
+}
+
+fn plan_with(results: &[Arc<Described>], extents: Vec<Vec<usize>>, options: PlanOptions) -> Plan {
     let program = CheckedProgram::new(ArrayProgram::of(results)).and_then(|program| program.ready(&options));
     let knowledge = Knowledge::of((0..).zip(extents).collect(), &[]);
     let plan = program.and_then(|program| Plan::new(&program, &gpu(), &knowledge, &options));
@@ -64,6 +68,20 @@ fn those_who_hear_an_expansion_are_one_kernel_and_nothing_of_it_is_in_memory() {
     assert_eq!(skeletons(&plan), [&small, &heard("large sources by all blocks"), "fold"], "{plan}");
     // A word per source for the queue, and something per block.
     assert!(written(&plan) < 120_000, "{plan}");
+}
+
+#[test]
+fn an_expansion_in_equal_shares_has_a_sum_for_each_source_in_memory_and_no_element() {
+    let balanced = PlanOptions { division: Some(Division::Balanced), ..PlanOptions::default() };
+    let elements = Acc::<Vector<i64>>::argument(0).expand(|size| size, |size, number| size * 7 + number);
+    let again = elements.clone().expand(|x| x & 3, |x, number| x + number).filter(|x| x.gt(5));
+    let results = [elements.histogram(10, |x| x % 10).described().clone(), again.sum().described().clone()];
+    let plan = plan_with(&results, vec![vec![100_000]], balanced);
+    let shares = "expand, equal shares of all elements, whose sources are found by search (as asked for), \
+                  no element in memory, private tables, folded block by block";
+    let [sums @ .., heard, "fold"] = &skeletons(&plan)[..] else { panic!("{plan}") };
+    assert!(sums.iter().all(|kernel| kernel.starts_with("scan")) && *heard == shares, "{plan}");
+    assert!(written(&plan) < 120_000 && plan.reads().is_none(), "{plan}");
 }
 
 #[test]

@@ -93,8 +93,11 @@ impl Compiler {
     /// Sets the execution scope that takes the elements of one source of an expansion. It applies where only fused consumers take the
     /// elements, and the elements themselves are not written. By default it is chosen per source: on a device with warps, a thread takes
     /// a small source, a warp a larger one, and all blocks a large one. On a device without warps, a division by warps is replaced, and
-    /// equal shares of all elements are for no more sources than a block has threads. Folds of each source (`expand_reduce`), and elements that are
-    /// written in order, have divisions of their own.
+    /// equal shares of all elements without sums in memory ([`Division::Shares`]) are for no more sources than a block has threads. With
+    /// [`Division::Balanced`], which is never chosen by itself, every block has an equal share on any device and of any sources, even if one of
+    /// them has nearly all elements; kernels before add up the sizes, into eight bytes per source. Folds of each source (`expand_reduce`), and
+    /// elements that are written in order, have divisions of their own, and so has an expansion of the elements of another one, which the thread
+    /// that takes those does.
     ///
     /// ```
     /// use pumice::{kernel::skeletons::Division, prelude::*};
@@ -102,6 +105,10 @@ impl Compiler {
     /// let program = pumice::Compiler::on("sim")?.division(Division::Several).compile(lengths)?;
     /// assert_eq!(program.run(&[2, 9, 0])?.to_vec()?, [2, 2, 1, 1, 1, 1, 1, 1, 1]);
     /// assert!(program.explain(&[2, 9, 0])?.contains("by prefix sums"));
+    ///
+    /// let program = pumice::Compiler::on("sim")?.division(Division::Balanced).compile(lengths)?;
+    /// assert_eq!(program.run(&[0, 2, 9])?.to_vec()?, [2, 2, 1, 1, 1, 1, 1, 1, 1]);
+    /// assert!(program.explain(&[0, 2, 9])?.contains("sources are found by search"));
     /// # Ok::<(), pumice::Error>(())
     /// ```
     pub fn division(mut self, division: Division) -> Compiler {

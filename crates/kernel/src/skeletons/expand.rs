@@ -210,23 +210,25 @@ impl Expansion {
         let threads = i64::from(plan.threads);
         Push::trusted(self.sources, move |write| {
             let blocks = named(blocks.max(1), "blocks");
-            let by_shares = |in_order: &dyn Fn() -> InOrder| {
-                effects::distribute_before_hooks(blocks.term(), |block| {
-                    in_order().push_share((Exp::from_term(block), blocks), plan.threads, write);
+            if plan.division == Division::Shares {
+                return effects::distribute_before_hooks(blocks.term(), |block| {
+                    several::by_shares(&self, (Exp::from_term(block), blocks), plan.threads, write);
                 });
-            };
-            match (plan.division, &self.ends) {
-                (Division::Shares, _) => return by_shares(&|| several::added_up(&self, plan.threads)),
-                (Division::Balanced, Some(ends)) => return by_shares(&|| self.in_order(ends.clone())),
-                _ => {}
             }
-            Block::parts(blocks, &|block| match plan.division {
-                Division::Stretch => {
+            Block::parts(blocks, &|block| match (plan.division, &self.ends) {
+                // A block without elements passes the hooks as others do: barriers under a condition that memory decides are more than
+                // some OpenCL compilers get right.
+                (Division::Balanced, Some(ends)) => {
+                    let in_order = self.in_order(ends.clone());
+                    let share = in_order.share((block, blocks), plan.threads);
+                    in_order.by_threads(plan.threads, share, write);
+                }
+                (Division::Stretch, _) => {
                     // There may be far fewer sources than the bound that the blocks are for: all have equal shares of them.
                     let stretch = named(quotient(self.sources + (blocks - 1), blocks), "stretch");
                     self.by_stretch(plan, block, stretch, queue, write);
                 }
-                Division::Block => {
+                (Division::Block, _) => {
                     let rounds =
                         named(quotient(self.sources - block + (blocks - 1), blocks).max(0), "rounds");
                     in_sequence(rounds, |round| {
@@ -235,7 +237,7 @@ impl Expansion {
                         self.by_block(number, self.source_at(number), None, threads, write);
                     });
                 }
-                Division::Warp | Division::Mixed => self.by_votes(plan, (block, blocks), queue, write),
+                (Division::Warp | Division::Mixed, _) => self.by_votes(plan, (block, blocks), queue, write),
                 _ => {
                     let tiles = parts_for(self.sources, plan.threads as usize);
                     in_rounds(tiles, (block, blocks), |tile| {

@@ -4,8 +4,7 @@
 use super::{GetElement, STRETCHES};
 use crate::item::{Dynamic, Ix, Scalars};
 use crate::level::{Block, Grid, Within};
-use crate::skeletons::between_hooks;
-use crate::skeletons::monoid::{Cells, each_thread, now, only_if};
+use crate::skeletons::monoid::{Cells, each_thread, now};
 use crate::{Profile, Push, effects, named, quotient};
 use pumice_scalar::{Exp, Op, ScalarType};
 use std::rc::Rc;
@@ -60,22 +59,21 @@ impl InOrder {
             Block::parts(quotient(self.total + (share - 1), share.max(1)), &|block| {
                 let first = named(block * share, "first");
                 let count = named((self.total - first).min(share).max(0), "count");
-                self.by_threads(plan.threads, first, count, write);
+                self.by_threads(plan.threads, (first, count), write);
             });
         })
     }
 
-    /// Hands on a block's share of all elements, if there is one, between the hooks of the listeners.
-    pub(super) fn push_share(&self, (block, blocks): (Ix, Ix), threads: u32, write: &dyn Fn(Ix, Scalars)) {
+    /// A block's share of all elements: the index of the first, and their number, of which later blocks may have none.
+    pub(super) fn share(&self, (block, blocks): (Ix, Ix), threads: u32) -> (Ix, Ix) {
         let least = if threads == 1 { LEAST } else { i64::from(threads) * WORTH };
         let share = named(quotient(self.total + (blocks - 1), blocks).max(least), "share");
         let first = named((block * share).min(self.total), "first");
-        let count = named((self.total - first).min(share), "count");
-        only_if(count.gt(0), || between_hooks(block, || self.by_threads(threads, first, count, write)));
+        (first, named((self.total - first).min(share), "count"))
     }
 
-    /// The threads of a block, with some of the elements.
-    fn by_threads(&self, threads: u32, first: Ix, count: Ix, write: &dyn Fn(Ix, Scalars)) {
+    /// Hands on some of the elements by the threads of a block.
+    pub(super) fn by_threads(&self, threads: u32, (first, count): (Ix, Ix), write: &dyn Fn(Ix, Scalars)) {
         match threads {
             1 => self.by_worker(first, first + count, write),
             threads => self.by_block(threads, first, count, write),

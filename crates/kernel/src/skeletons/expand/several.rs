@@ -5,6 +5,7 @@ use super::{Expansion, InOrder, Write};
 use crate::effects;
 use crate::item::{Ix, Scalars};
 use crate::named;
+use crate::skeletons::between_hooks;
 use crate::skeletons::compact::{adding, number};
 use crate::skeletons::monoid::{Cells, each_thread, now, only_if, scan_lanes};
 use crate::skeletons::scan_tiles::scan_totals;
@@ -43,17 +44,20 @@ pub(super) fn by_prefix_sums(expansion: &Expansion, first: Ix, threads: u32, wri
     effects::sync();
 }
 
-/// Adds up all sizes in a block. There are no more sources than threads.
-pub(super) fn added_up(expansion: &Expansion, threads: u32) -> InOrder {
+/// Hands on a block's share of all elements, if there is one, between the hooks of the listeners. There are no more sources than threads:
+/// every block adds up all sizes.
+pub(super) fn by_shares(expansion: &Expansion, (block, blocks): (Ix, Ix), threads: u32, write: Write<'_>) {
     let ends = ends_by_warps(expansion, threads);
     let total: Ix = named(number(&ends.read(i64::from(threads) - 1)), "total");
-    InOrder {
+    let sources = InOrder {
         sources: expansion.sources,
         source: expansion.source.clone(),
         end: Rc::new(move |at| number(&ends.read(at))),
         get: expansion.get.clone(),
         total,
-    }
+    };
+    let share = sources.share((block, blocks), threads);
+    only_if(share.1.gt(0), || between_hooks(block, || sources.by_threads(threads, share, write)));
 }
 
 /// The size of a source, if there is one.
