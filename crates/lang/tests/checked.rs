@@ -334,7 +334,7 @@ fn types_that_are_too_large_are_not_written_out() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Programs of words that are put together at random: most have no types, and none makes the checker panic.
     #[test]

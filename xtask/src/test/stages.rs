@@ -68,6 +68,8 @@ const LEFT_OUT: &str = "composed::structs,comprehensions::,inner_arrays::,irregu
      algorithms::sort,algorithms::sobol,algorithms::vsort,algorithms::matMul,small_types::sorts";
 const OPENCL_1: &[&str] = &["selftest", "--device", "opencl", "--skip", LEFT_OUT, "--shard", "1/2"];
 const OPENCL_2: &[&str] = &["selftest", "--device", "opencl", "--skip", LEFT_OUT, "--shard", "2/2"];
+/// Kernels of the kernel language are the same with and without fusion.
+const UNFUSED: &[&str] = &["selftest", "--device", "sim", "--unfused", "--skip", "algorithms::"];
 const CUDA: &[&str] = &["selftest", "--compile-only", "cuda", "--skip", LEFT_OUT];
 
 const RUSTDOC: &[&str] = &[
@@ -96,7 +98,7 @@ pub const STAGES: &[Stage] = &[
     pumice("conformance-opencl-2", Need::OpenCl, OPENCL_2),
     pumice("conformance-cpu", Need::Nothing, &["selftest", "--device", "cpu"]),
     pumice("conformance-sim", Need::Nothing, &["selftest", "--device", "sim"]),
-    pumice("conformance-unfused", Need::Nothing, &["selftest", "--device", "sim", "--unfused"]),
+    pumice("conformance-unfused", Need::Nothing, UNFUSED),
     pumice("cuda-kernels", Need::Nvrtc, CUDA),
     cargo("clippy", &["clippy", "--workspace", "--all-features", "--all-targets", "--", "-D", "warnings"]),
     // Every page of the crates is made, and no link in them is broken.
@@ -151,7 +153,7 @@ mod tests {
             assert!(runs(&["selftest", "--device", device]), "{device}");
         }
         assert!(runs(OPENCL_1) && runs(OPENCL_2));
-        assert!(runs(&["selftest", "--device", "sim", "--unfused"]));
+        assert!(runs(UNFUSED));
         assert!(runs(CUDA));
     }
 
