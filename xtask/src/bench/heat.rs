@@ -20,9 +20,12 @@ const WAYS: [(&str, &str); 9] = [
     (" unfused", "unfused"),
 ];
 
-const HEADER_HEIGHT: f64 = 96.0;
+const HEADER_HEIGHT: f64 = 124.0;
 const LINE_HEIGHT: f64 = 22.0;
-const NAME_WIDTH: f64 = 340.0;
+const NAME_WIDTH: f64 = 380.0;
+/// Height of a line of a column's name, and letters that fit into the column.
+const NAME_LINE_HEIGHT: f64 = 13.0;
+const NAME_LETTERS: usize = 9;
 
 /// The time of each way on one input.
 struct Line {
@@ -47,9 +50,10 @@ pub fn svg(rows: &[Row]) -> Option<String> {
     let width = (WIDTH - 2.0 * MARGIN - NAME_WIDTH) / names.len() as f64;
     let left = |column: usize| MARGIN + NAME_WIDTH + width * column as f64;
     for (column, name) in names.iter().enumerate() {
-        // Names alternate in height, so that neighbours do not overlap.
-        let up = if column % 2 == 0 { 10.0 } else { 24.0 };
-        picture.text(left(column) + width / 2.0, HEADER_HEIGHT - up, name, Style::ScaleMark);
+        for (up, words) in (0..).zip(in_lines(name).iter().rev()) {
+            let bottom = HEADER_HEIGHT - 8.0 - NAME_LINE_HEIGHT * f64::from(up);
+            picture.text(left(column) + width / 2.0, bottom, words, Style::ScaleMark);
+        }
     }
     for (number, line) in lines.iter().enumerate() {
         let top = HEADER_HEIGHT + LINE_HEIGHT * number as f64;
@@ -63,6 +67,18 @@ pub fn svg(rows: &[Row]) -> Option<String> {
         }
     }
     Some(picture.finish())
+}
+
+/// Breaks a column's name between words, so that it does not run into its neighbours'.
+fn in_lines(name: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in name.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.len() + 1 + word.len() <= NAME_LETTERS => *line += &format!(" {word}"),
+            _ => lines.push(word.to_string()),
+        }
+    }
+    lines
 }
 
 /// Returns whether a row is ours, and another way to do its workload exists.
@@ -132,6 +148,15 @@ mod tests {
         assert!(picture.contains("#faf0e0") && picture.contains("#7a1c10"), "{picture}");
         assert!(picture.contains(">hand CUDA<") && !picture.contains("cuBLAS"), "{picture}");
         assert!(picture.contains(">expand x, 1024<"), "{picture}");
+    }
+
+    #[test]
+    fn names_of_columns_are_broken_between_words() {
+        assert_eq!(in_lines("automatic"), ["automatic"]);
+        assert_eq!(
+            in_lines("hand CUDA, a source per thread"),
+            ["hand", "CUDA, a", "source", "per", "thread"]
+        );
     }
 
     #[test]
