@@ -23,7 +23,7 @@ pub struct Expand {
     /// An element, from its source and its number there.
     pub get: Function,
     /// Whether a second input says where the elements of each source end, so that every block finds an equal share of all. Text has no such
-    /// expansions: only [`crate::passes`] can promise that the ends are those of the sizes.
+    /// expansions: only a pass over programs can promise that the ends are those of the sizes.
     pub has_ends: bool,
 }
 
