@@ -5,13 +5,13 @@
 //! warp that has its own barrier, lanes without an index: they must decide as the others do, and may not have what those decide by.
 
 use pumice_program::{Carried, CollectiveOp, Stmt};
+use pumice_scalar::ScalarType;
 
 use crate::dialect::Threads;
 use crate::expression::Binding;
 use crate::helpers::Helper;
 use crate::threads::waits;
 use crate::writer::Writer;
-use pumice_scalar::ScalarType;
 
 impl Writer<'_> {
     /// Whether threads wait for each other in a branch or loop that not all of them take, so that it cannot be written plainly.
@@ -45,7 +45,7 @@ impl Writer<'_> {
                     }
                     let condition = self.value(*condition).within(Binding::Unary);
                     let not = if is_then { "" } else { "!" };
-                    let going = self.new_predicate(outer.as_deref(), &format!("{not}{condition}"));
+                    let going = self.new_predicate(outer.as_deref(), Some(&format!("{not}{condition}")));
                     let any = self.any_of_group(&going);
                     self.text.open(&format!("if ({any})"));
                     self.predication.predicate = Some(going.clone());
@@ -61,7 +61,7 @@ impl Writer<'_> {
             }
             Stmt::While { carried, header, condition, body } => {
                 self.define_carried(carried);
-                let going = self.new_predicate(outer.as_deref(), "true");
+                let going = self.new_predicate(outer.as_deref(), None);
                 self.predication.predicate = Some(going.clone());
                 self.text.open("for (;;)");
                 self.statements(header);
@@ -73,7 +73,7 @@ impl Writer<'_> {
             }
             Stmt::For { var, start, end, step, carried, body } => {
                 self.define_carried(carried);
-                let going = self.new_predicate(outer.as_deref(), "true");
+                let going = self.new_predicate(outer.as_deref(), None);
                 self.predication.predicate = Some(going.clone());
                 let (start, end) = (self.value(*start).text, self.value(*end).within(Binding::Sum));
                 let (ty, name) = (self.register(*var), self.name(*var).to_owned());
@@ -90,14 +90,11 @@ impl Writer<'_> {
         self.predication.predicate = outer;
     }
 
-    /// Declares the predicate of the threads that go on.
-    fn new_predicate(&mut self, outer: Option<&str>, condition: &str) -> String {
+    /// Declares the predicate of the threads that go on: those at work, if a condition holds for them.
+    fn new_predicate(&mut self, outer: Option<&str>, condition: Option<&str>) -> String {
         let going = self.names.fresh("going");
-        let condition = match outer {
-            Some(outer) if condition == "true" => outer.to_owned(),
-            Some(outer) => format!("{outer} & {condition}"),
-            None => condition.to_owned(),
-        };
+        let conditions: Vec<&str> = outer.into_iter().chain(condition).collect();
+        let condition = if conditions.is_empty() { "true".to_owned() } else { conditions.join(" & ") };
         self.text.line(&format!("bool {going} = {condition};"));
         going
     }

@@ -34,7 +34,7 @@ fn kept_source(binary: &[u8]) -> Option<(&CStr, &str)> {
     Some((options, source))
 }
 
-/// What users add to options may hold what no C string can; then there are none.
+/// Options for the driver. None has a NUL: an environment variable cannot.
 fn c_string(options: &str) -> CString {
     CString::new(options).unwrap_or_default()
 }
