@@ -4,9 +4,11 @@
 use super::{GetElement, STRETCHES};
 use crate::item::{Dynamic, Ix, Scalars};
 use crate::level::{Block, Grid, Within};
+use crate::skeletons::compact::number;
 use crate::skeletons::monoid::{Cells, each_thread, now};
 use crate::{Profile, Push, effects, named, quotient};
-use pumice_scalar::{Exp, Op, ScalarType};
+use pumice_program::WARP;
+use pumice_scalar::{Exp, Op, ScalarType, Term};
 use std::rc::Rc;
 
 /// Sources, where their elements end, and the elements.
@@ -100,28 +102,61 @@ impl InOrder {
         named(source.gt(0).select((self.end)((source - 1).max(0)), Exp::from(0)), "begin")
     }
 
-    /// The threads of a block, which take neighbouring elements. Two of them search among all sources.
+    /// The threads of a block. Each team of neighbouring threads has a stretch of the elements, whose first and last sources the block
+    /// searches for among all; a thread takes every so many of the stretch, and goes on from the source that it has.
     fn by_block(&self, threads: u32, first: Ix, count: Ix, write: &dyn Fn(Ix, Scalars)) {
-        let ends = Cells::shared(&[ScalarType::I64], 2);
-        each_thread(2, |which| {
-            let index = first + which * (count - 1);
+        // Teams are of one size.
+        let of_team = if threads.is_multiple_of(WARP) { WARP } else { threads };
+        let (teams, of_team) = (i64::from(threads / of_team), i64::from(of_team));
+        let stretch = named(quotient(count + (teams - 1), Exp::from(teams)), "stretch");
+        let limits = Cells::shared(&[ScalarType::I64], teams + 1);
+        each_thread(teams as u32 + 1, |limit| {
+            let index = first + (limit * stretch).min(count - 1);
             let source = self.search(index, (Exp::from(0), self.sources - 1));
-            ends.write(which, &Scalars(vec![source.term()]));
+            limits.write(limit, &Scalars(vec![source.term()]));
         });
         effects::sync();
-        let source = |which: i64| Exp::<i64>::from_term(ends.read(which).0[0]);
-        let range = (named(source(0), "low"), named(source(1), "high"));
         each_thread(threads, |thread| {
-            let step = Exp::<i64>::from(i64::from(threads)).term();
-            effects::sequential(thread.term()..count.term(), step, &[], |at, _| {
-                let index = named(first + Exp::from_term(at), "index");
-                let source = self.search(index, range);
-                let element = named(index - self.begin(source), "element");
-                write(index, (self.get)(&now(&(self.source)(source)), element));
-                Vec::new()
+            let team = named(quotient(thread, Exp::from(of_team)), "team");
+            let low = named(number::<i64>(&limits.read(team)), "low");
+            let last = named(number::<i64>(&limits.read(team + 1)), "last");
+            let from = named(first + team * stretch, "from") + thread % of_team;
+            let to = (first + (team + 1) * stretch).min(first + count);
+            let (zero, step) = (Exp::<i64>::from(0).term(), Exp::<i64>::from(of_team).term());
+            // A source, the index of its first element and the one behind its last; none that has any at first.
+            let before = [low.term(), zero, zero];
+            effects::sequential(from.term()..to.term(), step, &before, |index, held| {
+                let index = Exp::<i64>::from_term(index);
+                let [source, _, end] = numbers(held);
+                let ahead = || {
+                    let source = self.ahead(index, source, last);
+                    vec![source.term(), self.begin(source).term(), (self.end)(source).term()]
+                };
+                let held = effects::choose(end.le(index).term(), ahead, |_| held.to_vec());
+                let [source, begin, _] = numbers(&held);
+                write(index, (self.get)(&now(&(self.source)(source)), named(index - begin, "element")));
+                held
             });
         });
         effects::sync();
+    }
+
+    /// The source of an element, which is this one, the last one or between them: looked for over twice the distance each time, and by
+    /// halving from there.
+    fn ahead(&self, index: Ix, source: Ix, last: Ix) -> Ix {
+        let found = effects::repeat_while(
+            &[source.term(), source.term(), Exp::<i64>::from(1).term()],
+            |state| {
+                let [_, high, _] = numbers(state);
+                (high.lt(last) & (self.end)(high).le(index)).term()
+            },
+            |state| {
+                let [_, high, step] = numbers(state);
+                vec![(high + 1).term(), (high + step).min(last).term(), (step * 2).term()]
+            },
+        );
+        let [low, high, _] = numbers(&found);
+        self.search(index, (low, high))
     }
 
     /// A worker, which goes from source to source.
@@ -146,4 +181,9 @@ impl InOrder {
             );
         });
     }
+}
+
+/// Numbers that a loop or a condition gives.
+fn numbers<const N: usize>(terms: &[Term]) -> [Ix; N] {
+    std::array::from_fn(|at| terms.get(at).map_or(Exp::from(0), |term| Exp::from_term(*term)))
 }
