@@ -82,7 +82,7 @@ impl<T: Elt> Acc<Vector<T>> {
         self.chunked(limit.into(), size, unit(initial), step, place)
     }
 
-    /// Goes through the vector in parts with a state.
+    /// Goes through the vector in chunks with a state.
     fn chunked<S: AccTuple>(
         self,
         limit: Exp<i64>,

@@ -5,12 +5,13 @@ mod rows;
 pub use rows::*;
 
 use crate::acc::{Acc, lifted, nullary};
-use crate::data::Vector;
+use crate::data::{Scalar, Vector};
 use crate::expanding::{self, part_within};
+use crate::parts::Parted;
 use crate::sorting::Falls;
 use crate::table;
 use pumice_scalar::{
-    Constant, Elt, Exp, Lift, Number, OptionExp, Place, Primitive, Term, cond, some, while_,
+    Constant, Elt, Exp, IntoExp, Lift, Number, OptionExp, Place, Primitive, Term, cond, some, while_,
 };
 use std::marker::PhantomData;
 
@@ -45,6 +46,23 @@ impl<D: Draw> Draw for &D {
 /// The vector that a generator draws from.
 pub fn vector<D: Draw>(source: &D) -> Acc<Vector<D::Elt>> {
     source.vector()
+}
+
+/// What a comprehension makes of the vector that its first generator gives; in parts, if memory does not suffice for all of it.
+#[track_caller]
+pub fn in_parts<T: Elt, R: Parted>(vector: Acc<Vector<T>>, f: impl FnOnce(Acc<Vector<T>>) -> R) -> R {
+    vector.joined_parts(f, Place::caller("comp"))
+}
+
+/// What a reduction makes of the vector that its first generator gives; in parts, if memory does not suffice for all of it.
+#[track_caller]
+pub fn fold_in_parts<T: Elt, R: Elt>(
+    vector: Acc<Vector<T>>,
+    neutral: impl IntoExp<R>,
+    f: impl FnOnce(Acc<Vector<T>>) -> Acc<Scalar<R>>,
+    combine: impl FnOnce(R::Exp, R::Exp) -> R::Exp,
+) -> Acc<Scalar<R>> {
+    vector.folded_parts(neutral, f, combine, Place::caller("comp"))
 }
 
 /// An element of a vector, by a number below its length.

@@ -24,6 +24,17 @@ pub struct Passed {
     pub scalars: HashMap<u32, Term>,
 }
 
+impl Passed {
+    /// The arguments of a part of the caller's program: these arrays, and the caller's own scalars.
+    pub(crate) fn to_part(arrays: impl Iterator<Item = Arc<Described>>, part: &ArrayProgram) -> Passed {
+        let mut scalars = HashMap::new();
+        each_scalar(part, &mut |number, ty| {
+            scalars.entry(number).or_insert_with(|| Term::variable(Variable::Argument(number), ty));
+        });
+        Passed { arrays: (0..).zip(arrays).collect(), scalars }
+    }
+}
+
 impl CheckedProgram {
     /// Describes the results of this program for these arguments, as a part of the program that is being written. An argument
     /// that is missing is an error when that is compiled.
@@ -41,7 +52,7 @@ impl Described {
 }
 
 /// Describes the results of a program that was checked, or is nested in one that was: inputs stand before their users.
-fn describe(program: &ArrayProgram, passed: &Passed) -> Vec<Arc<Described>> {
+pub(crate) fn describe(program: &ArrayProgram, passed: &Passed) -> Vec<Arc<Described>> {
     let mut all: Vec<Arc<Described>> = Vec::with_capacity(program.nodes().len());
     for node in program.nodes() {
         let described = match node.operation.given() {
@@ -118,10 +129,19 @@ fn extent(array: &Arc<Described>, dimension: u32, ty: ScalarType) -> Term {
 
 /// Whether a scalar argument stands in a function of a program, or of one that it runs.
 fn mentions_scalars(program: &ArrayProgram) -> bool {
-    let is_argument = |node: &ScalarNode| matches!(node, ScalarNode::Variable(Variable::Argument(_), _));
-    program.nodes().iter().any(|node| {
-        let functions = node.operation.functions();
-        functions.iter().any(|function| function.nodes().iter().any(is_argument))
-            || node.programs().iter().any(mentions_scalars)
-    })
+    let mut found = false;
+    each_scalar(program, &mut |_, _| found = true);
+    found
+}
+
+/// Hands on the number and type of every scalar argument that stands in a function of a program, or of one that it runs.
+fn each_scalar(program: &ArrayProgram, take: &mut dyn FnMut(u32, ScalarType)) {
+    for node in program.nodes() {
+        for scalar in node.operation.functions().into_iter().flat_map(|function| function.nodes()) {
+            if let ScalarNode::Variable(Variable::Argument(number), ty) = scalar {
+                take(*number, *ty);
+            }
+        }
+        node.programs().iter().for_each(|program| each_scalar(program, take));
+    }
 }

@@ -34,6 +34,7 @@ mod loops;
 mod lower;
 mod operation;
 pub mod operations;
+mod parts;
 mod passes;
 mod permute;
 mod plan;
@@ -92,6 +93,7 @@ pub use loops::{AccTuple, acond, acond_at, awhile, awhile_at, iterate, iterate_a
 pub use lower::{Consumer, Heard, KernelName, Listeners, Lowering, Parameters};
 pub use operation::{Demand, Given, Listens, Nature, Operation, Signature};
 pub use operations::trace_to;
+pub use parts::{Parted, joined_parts};
 pub use plan::{
     Buffer, Input, Launch, Plan, PlanArgument, PlanOptions, PlannedArray, Read, ResultArray, Step, Use,
 };

@@ -235,7 +235,7 @@ pub fn awhile_at<S: AccTuple>(
 }
 
 /// Returns placeholders for the arrays of a state in the functions of a loop.
-fn parameters_of(state: &[Arc<Described>], place: Place) -> Vec<Arc<Described>> {
+pub(crate) fn parameters_of(state: &[Arc<Described>], place: Place) -> Vec<Arc<Described>> {
     let parameter = |array: &Arc<Described>| {
         Described::new(Parameter, Vec::new(), array.rank(), array.types().to_vec(), place.named("state"))
     };
@@ -243,7 +243,7 @@ fn parameters_of(state: &[Arc<Described>], place: Place) -> Vec<Arc<Described>> 
 }
 
 /// The arrays of a tuple.
-fn described(tuple: &impl AccTuple) -> Vec<Arc<Described>> {
+pub(crate) fn described(tuple: &impl AccTuple) -> Vec<Arc<Described>> {
     let mut all = Vec::new();
     tuple.map_described(&mut |array| {
         all.push(array.clone());
@@ -253,7 +253,7 @@ fn described(tuple: &impl AccTuple) -> Vec<Arc<Described>> {
 }
 
 /// A tuple of these arrays.
-fn replaced<S: AccTuple>(like: &S, arrays: &[Arc<Described>]) -> S {
+pub(crate) fn replaced<S: AccTuple>(like: &S, arrays: &[Arc<Described>]) -> S {
     let mut arrays = arrays.iter();
     like.map_described(&mut |old| arrays.next().unwrap_or(old).clone())
 }

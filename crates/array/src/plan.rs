@@ -151,6 +151,8 @@ pub struct PlanOptions {
     pub combine: Option<Combine>,
     /// Execution scope that takes the elements of a source of an expansion, where the device allows it; chosen if `None`.
     pub division: Option<Division>,
+    /// The number of parts in which [`in_parts`](crate::Acc::in_parts) works: a run for which memory did not suffice is planned anew with more.
+    pub parts: u32,
     /// Skeletons in place of ours.
     pub skeletons: Skeletons,
 }
@@ -170,6 +172,7 @@ impl Default for PlanOptions {
             most_unread: 4 << 30,
             combine: None,
             division: None,
+            parts: 1,
             skeletons: Skeletons::default(),
         }
     }

@@ -81,7 +81,12 @@ pub fn kept(
 
 /// The first elements of a vector, which has at least so many.
 pub fn first(vector: &Arc<Described>, count: Term, place: Place) -> Arc<Described> {
-    let (shape, starts) = (of(&[], |_| vec![count]), of(&[], |_| vec![whole(0)]));
+    part(vector, whole(0), count, place)
+}
+
+/// So many elements of a vector from one on, all of which it has.
+pub fn part(vector: &Arc<Described>, start: Term, count: Term, place: Place) -> Arc<Described> {
+    let (shape, starts) = (of(&[], |_| vec![count]), of(&[], |_| vec![start]));
     let view = View { shape, starts, steps: vec![vec![1]] };
     Described::new(view, vec![vector.clone()], 1, vector.types().to_vec(), place)
 }

@@ -7,7 +7,7 @@ use crate::inner::{Drawing, makes, refuse_shadowing};
 use crate::join::{Join, join};
 use crate::parse::{Kind, Qualifier, comprehension, live, qualifiers};
 use crate::source::{Drawn, draw, number};
-use crate::stages::Stages;
+use crate::stages::{Joined, Stages};
 use crate::tokens::{Names, Separator, first_span, has, mention, names, split_once};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -202,32 +202,36 @@ impl Reduction {
     }
 
     /// Emits the reduction of all elements: a scalar array.
-    pub fn of_all(self) -> Result<TokenStream> {
-        let (span, name) = (self.name.span(), &self.name);
-        let (mut stages, head) = Stages::of(self.qualifiers, self.head)?;
-        let reduced = match name.to_string().as_str() {
-            "count" => {
-                if let Some(span) = stages.distinct() {
-                    return Err(Error::new(span, COUNTED));
-                }
-                let vector = stages.mapped(quote!(::pumice::constant(1i64)), span);
-                quote_spanned!(span=> #vector.sum())
-            }
-            "any" | "all" => {
-                let head = condition(stages.hoisted(head)?, &stages.bound(), stages.outer())?;
-                let vector = stages.mapped(head, span);
-                quote_spanned!(span=> #vector.#name(|holds| holds))
-            }
-            _ => {
-                let head = value(stages.hoisted(head)?, &stages.bound(), stages.outer())?;
-                let vector = stages.mapped(head, span);
-                match &self.fold {
-                    Some((operator, initial)) => quote_spanned!(span=> #vector.fold(#initial, #operator)),
-                    None => quote_spanned!(span=> #vector.#name()),
-                }
-            }
+    pub fn of_all(mut self) -> Result<TokenStream> {
+        let (span, name) = (self.name.span(), self.name.clone());
+        let (mut stages, head) =
+            Stages::of(std::mem::take(&mut self.qualifiers), std::mem::take(&mut self.head))?;
+        if let ("count", Some(span)) = (name.to_string().as_str(), stages.distinct()) {
+            return Err(Error::new(span, COUNTED));
+        }
+        let head = match name.to_string().as_str() {
+            "count" => quote!(::pumice::constant(1i64)),
+            "any" | "all" => condition(stages.hoisted(head)?, &stages.bound(), stages.outer())?,
+            _ => value(stages.hoisted(head)?, &stages.bound(), stages.outer())?,
         };
-        Ok(stages.block(reduced))
+        let vector = stages.mapped(head, span);
+        let reduce = match (name.to_string().as_str(), &self.fold) {
+            ("count", _) => quote_spanned!(span=> sum()),
+            ("any" | "all", _) => quote_spanned!(span=> #name(|holds| holds)),
+            (_, Some((operator, initial))) => quote_spanned!(span=> fold(#initial, #operator)),
+            (_, None) => quote_spanned!(span=> #name()),
+        };
+        Ok(match self.neutral() {
+            Some(neutral) => {
+                let combine = self.operator_of(&stages.bound(), stages.outer())?;
+                stages
+                    .joined_block(quote_spanned!(span=> #vector.#reduce), Joined::Folded { neutral, combine })
+            }
+            None => {
+                let vector = stages.block(vector);
+                quote_spanned!(span=> #vector.#reduce)
+            }
+        })
     }
 
     /// Emits the reduction for each element of the variables outside: a loop.

@@ -82,9 +82,9 @@ pub use pumice_array::comprehension;
 pub use pumice_array::random;
 pub use pumice_array::{
     Acc, AccRagged, AccTuple, All, Array, Boundary, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, IntoArray,
-    IntoExtent, IntoShape, Larger, Matrix, Neighbours, Pattern, PatternPart, Ragged, RaggedRows, RowTuple,
-    Scalar, Segments, Shape, Vector, acond, awhile, concat, enum_from, fill, foreign, generate, iterate,
-    iterate_numbered, meshgrid, trace_to, unit, use_, use_ragged, while_rows,
+    IntoExtent, IntoShape, Larger, Matrix, Neighbours, Parted, Pattern, PatternPart, Ragged, RaggedRows,
+    RowTuple, Scalar, Segments, Shape, Vector, acond, awhile, concat, enum_from, fill, foreign, generate,
+    iterate, iterate_numbered, meshgrid, trace_to, unit, use_, use_ragged, while_rows,
 };
 pub use pumice_array::{ExplainedArray, ExplainedKernel, ExplainedPlan, Explanation, Measured, Resources};
 pub use pumice_array::{HostIndex, NestedShape};

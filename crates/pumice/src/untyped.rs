@@ -3,6 +3,7 @@
 //! A plan ends where something must be known before the rest can be planned ([`Plan::reads`]): a length, a count, or the result of
 //! a loop or a branch. The programs of loops and branches are compiled programs too, which are run like this one; they
 //! find their plans again in every round that has the same extents. A loop whose rounds are all alike is bound once ([`UniformLoop`]).
+//! A run for which the device has no memory begins again in parts, if the program says how ([`Parts`](pumice_array::PlanOptions::parts)).
 
 use crate::profile::{Ceilings, RunReport};
 use pumice_array::{
@@ -44,6 +45,10 @@ pub struct Untyped {
     /// The programs of its loops and branches.
     nested: HashMap<NodeId, Nested>,
 }
+
+/// Factor by which there are more parts when memory did not suffice, and parts that are not cut any more.
+const MORE_PARTS: u32 = 8;
+const MOST_PARTS: u32 = 1 << 18;
 
 /// The programs of a loop or a branch, and the state of its rounds that the device keeps.
 struct Nested {
@@ -123,10 +128,30 @@ impl Untyped {
     fn run_until(&self, inputs: &Inputs, clock: &Clock<'_>) -> Result<Arrays> {
         self.placed(|| {
             let span = Span::begin();
-            let results = self.run_plans(inputs, clock);
+            let results = match self.run_plans(inputs, clock) {
+                Err(full @ Error::OutOfMemory { .. }) if self.written.asks_for_parts() => {
+                    self.run_in_parts(inputs, clock, full)
+                }
+                results => results,
+            };
             span.end(Activity::Run, || self.facts("run"));
             results
         })
+    }
+
+    /// Runs the program in more and more parts, after a run for which the device had no memory.
+    fn run_in_parts(&self, inputs: &Inputs, clock: &Clock<'_>, mut full: Error) -> Result<Arrays> {
+        let mut choices = self.choices.clone();
+        while choices.plan.parts < MOST_PARTS {
+            choices.plan.parts = choices.plan.parts.max(1).saturating_mul(MORE_PARTS);
+            tracing::warn!(target: "pumice::memory", parts = choices.plan.parts, "{full}; begins again in parts");
+            let program = Untyped::new(self.engine.clone(), self.written.clone(), choices.clone())?;
+            match program.run_plans(inputs, clock) {
+                Err(error @ Error::OutOfMemory { .. }) => full = error,
+                results => return results,
+            }
+        }
+        Err(full)
     }
 
     /// Does work on the whole program, for its first result: what names no operation of it names that one.

@@ -247,12 +247,13 @@ fn triples_below_a_small_number_are_counted_without_wide_products() {
     use pumice::layers::scalar::{Constant, scope};
     let triples = |n: Exp<i64>| count![x <- 1..n, y <- x..n, z <- y..n, x * x + y * y == z * z];
     let root = scope(|| triples.describe().described().clone());
-    let program = CheckedProgram::new(ArrayProgram::of(&[root])).unwrap();
+    let options = PlanOptions::default();
+    let program = CheckedProgram::new(ArrayProgram::of(&[root])).unwrap().ready(&options).unwrap();
     // As many blocks as sources, one each.
     let profile = pumice::layers::runtime::devices::Sim::gpu_profile();
     let products = |n: i64| {
         let known = Knowledge::of(Default::default(), &[Constant::from(n)]);
-        let plan = Plan::new(&program, &profile, &known, &PlanOptions::default()).unwrap();
+        let plan = Plan::new(&program, &profile, &known, &options).unwrap();
         plan.launches().map(|launch| launch.program.to_string().matches("i64 = mul").count()).sum::<usize>()
     };
     assert_eq!(products(1000), 0);
@@ -299,4 +300,62 @@ fn fields_of_structs_are_bound_by_patterns() {
         Compiler::on("sim").unwrap().run(rows).unwrap().to_vecs(),
         [vec![2], vec![4, 5, 6], vec![2, 3, 4, 5, 6]]
     );
+}
+
+/// Reductions, vectors and rows, from inner arrays and from several expansions, with results that depend on what is outside.
+#[test]
+fn parts_give_what_the_whole_gives() {
+    type Numbers = Acc<Vector<i64>>;
+    let [whole, compilers @ ..] = [1, 3, 100].map(|parts| Compiler::on("sim").unwrap().parts(parts));
+    let limits: [&[i64]; 3] = [&[4, 0, 9, 2, 7], &[], &[3]];
+    macro_rules! same {
+        ($($name:literal: $program:expr, $of:ident;)*) => { $(
+            for limits in limits {
+                let given = |compiler: &Compiler| {
+                    let result = compiler.compile($program).unwrap().run((limits, 3));
+                    result.map(|result| format!("{:?}", result.$of())).map_err(|error| error.to_string())
+                };
+                let expected = given(&whole);
+                for compiler in &compilers {
+                    assert_eq!(given(compiler), expected, "{} {limits:?}", $name);
+                }
+            }
+        )* };
+    }
+    same! {
+        "rows": |ns: Numbers, k: Exp<i64>| comp![[n % d + k | d <- 1..=n, d != k] | n <- ns], to_vecs;
+        "medians": |ns: Numbers, k: Exp<i64>| comp![row.sort()[n / 2] * k | n <- ns, n > 0, let row = [n % d | d <- 1..=n]], to_vec;
+        "pairs": |ns: Numbers, k: Exp<i64>| comp![(n, i, j) | n <- ns, i <- 0..n, j <- 0..i, j != k], to_vec;
+        "sum": |ns: Numbers, k: Exp<i64>| sum![row.max() + k | n <- ns, n > 0, let row = [n % d | d <- 1..=n]], to_value;
+        "largest": |ns: Numbers, k: Exp<i64>| max![row.size() * k | n <- ns, let row = [d | d <- 0..n, d % 2 == 0]], to_value;
+        "any": |ns: Numbers, k: Exp<i64>| any![row[0] == k | n <- ns, n > 0, let row = [n % d | d <- 1..=n].sort_by_key(|x| -x)], to_value;
+        "counted": |ns: Numbers, k: Exp<i64>| count![n <- ns, i <- 0..n, _j <- 0..i, i != k], to_value;
+        "numbered": |ns: Numbers, k: Exp<i64>| comp![(i, row.sum()) | i <- 0.. | n <- ns, let row = [x * k | x <- 0..n]], to_vec;
+        "known": |ns: Numbers, k: Exp<i64>| comp![row.sum() + k + ns.size() | i <- 0..7, let row = [x * i | x <- 0..i]], to_vec;
+        "rounds": |ns: Numbers, k: Exp<i64>| comp![(row.sum(), r) | n <- ns, let row = [x | x <- 0..n], let r = 0,
+            while row.sum() > k { row = [x / 2 | x <- row]; r += 1 }], to_vec;
+        "ordered": |ns: Numbers, k: Exp<i64>| comp![row.sum() + k | n <- ns, let row = [x | x <- 0..n], order by n desc, take 2], to_vec;
+        "loop": |ns: Numbers, k: Exp<i64>| iterate(2, ns, |ns| comp![row.sum() % 9 + k | n <- ns, let row = [x | x <- 0..n]]), to_vec;
+    }
+}
+
+#[test]
+fn a_run_without_memory_begins_again_in_parts() {
+    use pumice::layers::runtime::devices::Sim;
+    let rows = |ns: Acc<Vector<i64>>| comp![[n % d | d <- 1..=n].sort()[n / 2] | n <- ns];
+    let kept = |ns: Acc<Vector<i64>>| comp![[n % d | d <- 1..=n, n % d > 997] | n <- ns];
+    let device = |bytes| Compiler::with(std::sync::Arc::new(Sim::with_memory(bytes)));
+    let ns = vec![1000i64; 80];
+    let (little, plenty) = (device(600_000), device(usize::MAX));
+    for compiler in [&little, &plenty] {
+        let medians = compiler.compile(rows).unwrap();
+        assert_eq!(medians.run(&ns).unwrap().to_vec().unwrap(), [145; 80]);
+        assert_eq!(medians.run(&ns[..2]).unwrap().to_vec().unwrap(), [145; 2]);
+        assert_eq!(compiler.compile(kept).unwrap().run(&ns).unwrap().to_vecs(), vec![Vec::<i64>::new(); 80]);
+        assert!(medians.run(&[0]).unwrap().to_vec().is_err());
+    }
+    // What is asked for in one piece does not fit.
+    let whole = little.compile(|ns: Acc<Vector<i64>>| comp![[n % d | d <- 1..=n] | n <- ns]).unwrap();
+    assert!(matches!(whole.run(&ns), Err(pumice::Error::OutOfMemory { .. })));
+    assert_eq!(little.compile(rows).unwrap().run(&ns).unwrap().to_vec().unwrap(), [145; 80]);
 }

@@ -257,7 +257,7 @@ codes! {
     WrongDevice { .. } = "P0104", "compile the program again for the device that is to run it";
     Compiler { .. } = "P0201", "report it with the kernel, which `pumice emit` prints: Pumice should emit what compilers accept";
     Binary { .. } = "P0202", "remove kept kernels with `pumice cache clear`; they are compiled again";
-    OutOfMemory { .. } = "P0301", "drop arrays that are not needed, work on parts of the data (`map_stream`, and `in_chunks` within a program), or choose a device with more memory";
+    OutOfMemory { .. } = "P0301", "drop arrays that are not needed, work on parts of the data (`map_stream`, and `in_parts` or `in_chunks` within a program), or choose a device with more memory";
     OutOfHostMemory { .. } = "P0302", "bring smaller results to the host: fold or filter them on the device first";
     Launch { .. } = "P0401", "choose fewer threads or less memory of a block; the message says which limit it is";
     Driver { .. } = "P0402", "look up the driver's code; after a fault of a GPU the process has to be started again";

@@ -130,6 +130,22 @@ pub(crate) fn physical() -> usize {
     isize::MAX as usize
 }
 
+/// Returns the bytes of memory that can be taken now without others giving theirs up, or more if that is not known: what the system counts as
+/// available, and what is left of a limit for this group of processes.
+pub(crate) fn available() -> usize {
+    let number = |path: &str| std::fs::read_to_string(path).ok()?.trim().parse::<usize>().ok();
+    let of_system = || {
+        let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+        line.trim().strip_suffix("kB")?.trim().parse::<usize>().ok()?.checked_mul(1 << 10)
+    };
+    let of_group = || {
+        let most = number("/sys/fs/cgroup/memory.max")?;
+        Some(most.saturating_sub(number("/sys/fs/cgroup/memory.current")?))
+    };
+    physical().min(of_system().unwrap_or(usize::MAX)).min(of_group().unwrap_or(usize::MAX))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,6 +159,11 @@ mod tests {
         for bytes in [1 << 50, isize::MAX as usize, usize::MAX] {
             assert_eq!(zeroed(bytes), Err(Error::OutOfHostMemory { bytes }));
         }
+    }
+
+    #[test]
+    fn available_memory_is_a_part_of_all() {
+        assert!((1 << 20..=physical()).contains(&available()));
     }
 
     #[test]

@@ -47,6 +47,7 @@ files! {
     "kept"
     "long_scan"
     "loops"
+    "parts"
     "permute"
     "product"
     "refused_concat"

@@ -70,15 +70,34 @@ impl Harness {
 
     /// Runs a case with this division of expansions.
     pub fn dividing(&self, division: Division, case: impl FnOnce(&Harness) -> Outcome) -> Outcome {
-        let planning = self.planning.as_ref().map(|planning| Planning {
+        let compiler = self.compiler.clone().division(division);
+        self.with(compiler, |options| options.division = Some(division), case)
+    }
+
+    /// Runs a case in so many parts.
+    pub fn in_parts(&self, parts: u32, case: impl FnOnce(&Harness) -> Outcome) -> Outcome {
+        self.with(self.compiler.clone().parts(parts), |options| options.parts = parts, case)
+    }
+
+    /// Runs a case with another compiler, and with the same options where it is only planned.
+    fn with(
+        &self,
+        compiler: Compiler,
+        change: impl FnOnce(&mut PlanOptions),
+        case: impl FnOnce(&Harness) -> Outcome,
+    ) -> Outcome {
+        let mut planning = self.planning.as_ref().map(|planning| Planning {
             profile: planning.profile.clone(),
-            options: PlanOptions { division: Some(division), ..planning.options.clone() },
+            options: planning.options.clone(),
             seen: planning.seen.clone(),
             programs: planning.programs.clone(),
         });
-        let divided = Harness { compiler: self.compiler.clone().division(division), planning };
-        case(&divided)?;
-        if let (Some(mine), Some(theirs)) = (&self.planning, divided.planning) {
+        if let Some(planning) = &mut planning {
+            change(&mut planning.options);
+        }
+        let changed = Harness { compiler, planning };
+        case(&changed)?;
+        if let (Some(mine), Some(theirs)) = (&self.planning, changed.planning) {
             mine.seen.swap(&theirs.seen);
             mine.programs.swap(&theirs.programs);
         }

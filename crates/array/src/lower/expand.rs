@@ -131,6 +131,7 @@ impl Lowering<'_> {
                 }),
                 get: Rc::new(move |of, at| get(&[of, &number(at)])),
                 total: self.size(node.id, parameters),
+                few: None,
             };
             elements.push(plan, parameters.number("share", plan.share))
         })

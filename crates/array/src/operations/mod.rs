@@ -17,6 +17,7 @@ mod foreign;
 mod generate;
 mod kernel;
 mod parameter;
+mod parts;
 mod permute;
 mod pick;
 mod product;
@@ -46,6 +47,7 @@ pub use foreign::{Foreign, ForeignFunction};
 pub use generate::Generate;
 pub use kernel::KernelCall;
 pub(crate) use parameter::Parameter;
+pub(crate) use parts::PartsOfRun;
 pub use permute::Permute;
 pub use pick::Pick;
 pub use product::Product;
@@ -99,6 +101,7 @@ pub const OPERATIONS: &[Listed] = &[
     fold::LISTED,
     foreign::LISTED,
     generate::LISTED,
+    parts::LISTED,
     permute::LISTED,
     pick::LISTED,
     product::LISTED,

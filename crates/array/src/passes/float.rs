@@ -112,7 +112,7 @@ fn split(
 }
 
 /// The nodes of a program that `is_kept` says, between arguments for others with these numbers.
-fn part(
+pub(super) fn part(
     program: &ArrayProgram,
     is_kept: impl Fn(&Node) -> bool,
     arguments: &HashMap<NodeId, u32>,
@@ -211,7 +211,7 @@ fn with_control_inputs(program: &ArrayProgram) -> ArrayProgram {
 }
 
 /// The arrays that must be there before one.
-fn before(node: &Node) -> impl Iterator<Item = NodeId> {
+pub(super) fn before(node: &Node) -> impl Iterator<Item = NodeId> {
     let mentioned = node.mentions().map(|(array, _)| array);
     node.inputs.clone().into_iter().chain(node.reads()).chain(mentioned)
 }

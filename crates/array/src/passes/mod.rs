@@ -1,5 +1,6 @@
 //! Passes over array programs, before they are planned: one a file. None depends on extents, so a program is rewritten once.
 
+mod decide;
 mod float;
 mod only_extents;
 mod place_expansions;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 impl CheckedProgram {
     /// The program as it is planned with these options: of the same results, by operations that a plan has steps for.
     pub fn ready(&self, options: &PlanOptions) -> Result<CheckedProgram, Error> {
-        let simple = simplified(self, options)?;
+        let simple = simplified(&decide::run(self, options.parts)?, options)?;
         // An array that can be moved out of a loop is not moved into a branch in it, so this comes last.
         let floated = match options.float {
             true => float::inwards(&simple, options.fuse)?,

@@ -285,7 +285,7 @@ impl Expansion {
         );
         let total = total.first().map_or(Exp::from(0), |total| Exp::from_term(*total));
         let (sources, source, get) = (self.sources, self.source.clone(), self.get.clone());
-        InOrder { sources, source, end, get, total: named(total.min(MOST), "total") }
+        InOrder { sources, source, end, get, total: named(total.min(MOST), "total"), few: None }
     }
 
     pub(super) fn source_at(&self, number: Ix) -> (Scalars, Ix) {

@@ -75,6 +75,7 @@ impl Stages {
     /// Binds a name to the rows that a comprehension gives, one for each environment; its value is the number of its row.
     fn make_rows(&mut self, name: &Ident, inner: Comprehension, span: Span) -> Result<Ident> {
         let (vector, rows, count) = (vector_name(), self.outer.fresh("rows"), self.outer.fresh("count"));
+        self.has_rows = true;
         self.add(quote_spanned!(span=> let #count = #vector.size();));
         let old = pattern(&self.environment, &self.bound());
         let outside = self.bound();

@@ -37,6 +37,13 @@ pub struct Stages {
     rows: Option<inner::Rows>,
     /// The variables of inner arrays whose rows are those of the environments, one by one.
     aligned: Names,
+    /// The number of statements up to the vector that the first generator gives, and its span.
+    begun: Option<(usize, Span)>,
+    /// Stages behind it whose results may be larger than it by any factor: expansions, of which the last is taken as it comes, and rows.
+    expansions: usize,
+    has_rows: bool,
+    /// Whether a stage behind it is of all elements together.
+    is_of_all: bool,
 }
 
 /// Returns the name of the vector of environments.
@@ -79,6 +86,14 @@ pub fn vector(comprehension: Comprehension) -> Result<TokenStream> {
     let head = value(head, &stages.bound(), &mut stages.outer)?;
     let result = stages.mapped(head, span);
     Ok(stages.block(result))
+}
+
+/// How the value of a block is put together of those of parts, if memory does not suffice for the whole.
+pub enum Joined {
+    /// Vectors and rows, one behind the other.
+    Behind,
+    /// Values, from a neutral one by an operator.
+    Folded { neutral: TokenStream, combine: TokenStream },
 }
 
 impl Stages {
@@ -197,7 +212,25 @@ impl Stages {
 
     /// Emits a block with all operations and a result.
     pub fn block(self, result: TokenStream) -> TokenStream {
-        self.closed(result).0
+        self.joined_block(result, Joined::Behind)
+    }
+
+    /// Emits a block with all operations and a result. What needs memory for inner arrays is a function of the vector that the first generator
+    /// gives, which may be applied to parts of it.
+    pub fn joined_block(mut self, result: TokenStream, joined: Joined) -> TokenStream {
+        self.statements.extend(self.outer.take());
+        let needs_memory = self.has_rows || self.expansions > 1;
+        let cut = self.begun.filter(|_| needs_memory && !self.is_of_all && self.distinct.is_none());
+        let Some((at, span)) = cut else { return self.closed(result).0 };
+        let (vector, inside) = (vector_name(), self.statements.split_off(at));
+        let f = quote_spanned!(span=> |#vector| { #(#inside)* #result });
+        let parts = match joined {
+            Joined::Behind => quote_spanned!(span=> ::pumice::comprehension::in_parts(#vector, #f)),
+            Joined::Folded { neutral, combine } => {
+                quote_spanned!(span=> ::pumice::comprehension::fold_in_parts(#vector, #neutral, #f, #combine))
+            }
+        };
+        self.closed(parts).0
     }
 
     /// Emits a block as `block` does, and returns the names and rows for the code behind it.
@@ -269,6 +302,7 @@ impl Stages {
         if !matches!(qualifier.kind, Kind::Let(..) | Kind::Distinct | Kind::While(..)) {
             self.aligned.clear();
         }
+        self.is_of_all |= qualifier.is_of_all();
         let (vector, bound) = (vector_name(), self.bound());
         if !self.started && !matches!(qualifier.kind, Kind::Generators(_) | Kind::Filter(_) | Kind::Let(..)) {
             return Err(Error::new(span, "there are no elements yet: put a generator `p <- xs` before this"));
@@ -389,6 +423,7 @@ impl Stages {
         {
             self.outer.forget_inner(&new);
             self.joined(found, &new, &live(queue.iter(), head), span);
+            self.expansions += 1;
             return Ok(());
         }
         let vector = vector_name();
@@ -409,6 +444,7 @@ impl Stages {
                 quote_spanned!(span=> #vector.expand(|#sized| #size, |#bound, #number| { #bind #values }));
             self.then(expanded, span);
             self.environment = environment;
+            self.expansions += 1;
             return Ok(());
         }
         match (array, self.pending.is_empty()) {
@@ -422,6 +458,7 @@ impl Stages {
             }
             _ => self.start(size, bind, environment, span),
         }
+        self.begun = Some((self.statements.len(), span));
         Ok(())
     }
 }

@@ -198,6 +198,31 @@ pub fn loops_of_rows(h: &Harness) -> Outcome {
     Ok(())
 }
 
+/// The same in parts, as after a run for which memory did not suffice, and what is drawn and reduced in parts.
+pub fn parts(h: &Harness) -> Outcome {
+    h.in_parts(3, |h| {
+        taken(h)?;
+        rows(h)?;
+        let sum = h.compile(|ns: Acc<Vector<i64>>| sum![row[n / 2] | n <- ns, let row = [j * 37 % (n + 2) | j <- 0..=n].sort()])?;
+        let drawn = h.compile(|ns: Acc<Vector<i64>>| comp![n * j - i | n <- ns, j <- 0..n % 7, i <- 0..j, i != 2])?;
+        for length in LENGTHS {
+            let ns = numbers(5, length);
+            sum.check(&ns, &[ns.iter().map(median).sum()])?;
+            let triples = ns.iter().flat_map(|n| (0..n % 7).flat_map(move |j| (0..j).map(move |i| (*n, j, i))));
+            let expected = triples.filter(|(_, _, i)| *i != 2).map(|(n, j, i)| n * j - i);
+            drawn.check(&ns, &expected.collect::<Vec<_>>())?;
+        }
+        Ok(())
+    })
+}
+
+/// The median of an inner array.
+fn median(n: &i64) -> i64 {
+    let mut row: Vec<i64> = (0..=*n).map(|j| j * 37 % (n + 2)).collect();
+    row.sort_unstable();
+    row[(*n / 2) as usize]
+}
+
 /// The medians of inner arrays, and their total number of elements, with so little memory that there are many chunks.
 pub fn chunks(h: &Harness) -> Outcome {
     let medians = h.compile(|ns: Acc<Vector<i64>>, limit: Exp<i64>| {
@@ -212,11 +237,6 @@ pub fn chunks(h: &Harness) -> Outcome {
     })?;
     for (length, limit) in [(0, 10), (1, 0), (203, 500), (203, 1 << 40)] {
         let ns = numbers(4, length);
-        let median = |n: &i64| {
-            let mut row: Vec<i64> = (0..=*n).map(|j| j * 37 % (n + 2)).collect();
-            row.sort_unstable();
-            row[(*n / 2) as usize]
-        };
         medians.check((&ns, limit), &ns.iter().map(median).collect::<Vec<_>>())?;
         count.check((&ns, limit), &[ns.iter().sum()])?;
     }

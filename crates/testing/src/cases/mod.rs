@@ -130,6 +130,7 @@ macro_rules! for_each_case {
                 loops
                 loops_of_rows
                 chunks
+                parts
             }
             irregular {
                 primes

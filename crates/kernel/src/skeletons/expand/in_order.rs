@@ -24,6 +24,8 @@ pub struct InOrder {
     pub get: GetElement,
     /// The number of elements.
     pub total: Ix,
+    /// The most sources that there can be, if they are few: then a search is so many halvings, without a branch.
+    pub few: Option<i64>,
 }
 
 /// How the elements are divided.
@@ -102,24 +104,28 @@ impl InOrder {
         named(source.gt(0).select((self.end)((source - 1).max(0)), Exp::from(0)), "begin")
     }
 
-    /// The threads of a block. Each team of neighbouring threads has a stretch of the elements, whose first and last sources the block
-    /// searches for among all; a thread takes every so many of the stretch, and goes on from the source that it has.
+    /// The threads of a block. Each team of neighbouring threads has a stretch of the elements, of which a thread takes every so many, and
+    /// goes on from the source that it has.
     fn by_block(&self, threads: u32, first: Ix, count: Ix, write: &dyn Fn(Ix, Scalars)) {
         // Teams are of one size.
         let of_team = if threads.is_multiple_of(WARP) { WARP } else { threads };
         let (teams, of_team) = (i64::from(threads / of_team), i64::from(of_team));
         let stretch = named(quotient(count + (teams - 1), Exp::from(teams)), "stretch");
-        let limits = Cells::shared(&[ScalarType::I64], teams + 1);
-        each_thread(teams as u32 + 1, |limit| {
-            let index = first + (limit * stretch).min(count - 1);
-            let source = self.search(index, (Exp::from(0), self.sources - 1));
-            limits.write(limit, &Scalars(vec![source.term()]));
-        });
-        effects::sync();
+        // Of many sources, the block searches for the first and the last one of each stretch.
+        let limits = self.few.is_none().then(|| Cells::shared(&[ScalarType::I64], teams + 1));
+        if let Some(limits) = &limits {
+            each_thread(teams as u32 + 1, |limit| {
+                let index = first + (limit * stretch).min(count - 1);
+                let source = self.search(index, (Exp::from(0), self.sources - 1));
+                limits.write(limit, &Scalars(vec![source.term()]));
+            });
+            effects::sync();
+        }
         each_thread(threads, |thread| {
             let team = named(quotient(thread, Exp::from(of_team)), "team");
-            let low = named(number::<i64>(&limits.read(team)), "low");
-            let last = named(number::<i64>(&limits.read(team + 1)), "last");
+            let limit =
+                |limit: Ix| limits.as_ref().map_or(Exp::from(0), |limits| number(&limits.read(limit)));
+            let (low, last): (Ix, Ix) = (named(limit(team), "low"), named(limit(team + 1), "last"));
             let from = named(first + team * stretch, "from") + thread % of_team;
             let to = (first + (team + 1) * stretch).min(first + count);
             let (zero, step) = (Exp::<i64>::from(0).term(), Exp::<i64>::from(of_team).term());
@@ -129,7 +135,10 @@ impl InOrder {
                 let index = Exp::<i64>::from_term(index);
                 let [source, _, end] = numbers(held);
                 let ahead = || {
-                    let source = self.ahead(index, source, last);
+                    let source = match self.few {
+                        Some(most) => self.among_few(index, most),
+                        None => self.ahead(index, source, last),
+                    };
                     vec![source.term(), self.begin(source).term(), (self.end)(source).term()]
                 };
                 let held = effects::choose(end.le(index).term(), ahead, |_| held.to_vec());
@@ -139,6 +148,19 @@ impl InOrder {
             });
         });
         effects::sync();
+    }
+
+    /// The source of an element, which is the first that ends behind it.
+    fn among_few(&self, index: Ix, most: i64) -> Ix {
+        let (mut source, mut half) = (Exp::<i64>::from(0), (most as u64).next_power_of_two() as i64 / 2);
+        while half > 0 {
+            let next = source + half;
+            // One before the last is the most that is asked for.
+            let is_before = next.le(most) & (self.end)((next - 1).min(most - 1)).le(index);
+            source = named(is_before.select(next, source), "source");
+            half /= 2;
+        }
+        source
     }
 
     /// The source of an element, which is this one, the last one or between them: looked for over twice the distance each time, and by

@@ -1,5 +1,5 @@
-//! Sources whose elements the threads of a block take evenly: sizes are added up in shared memory, and the source of an element is
-//! found there by halving. A block has as many sources as threads, or all sources if they are so few.
+//! Sources whose elements the threads of a block take evenly, in order, because the block has added up their sizes in shared memory. A
+//! block has as many sources as threads, or all sources if they are so few.
 
 use super::{Expansion, InOrder, Write};
 use crate::effects;
@@ -17,47 +17,31 @@ const LANES: i64 = WARP as i64;
 
 /// Hands on the elements of as many sources as a block has threads, from one on.
 pub(super) fn by_prefix_sums(expansion: &Expansion, first: Ix, threads: u32, write: Write<'_>) {
-    let count = i64::from(threads);
-    let ends = ends_by_threads(expansion, first, threads);
-    let end = |source: Ix| -> Ix { number(&ends.read(source)) };
-    let total = named(end(Exp::from(count - 1)), "total");
-    each_thread(threads, |thread| {
-        let step = Exp::<i64>::from(count).term();
-        effects::sequential(thread.term()..total.term(), step, &[], |index, _| {
-            let index = Exp::<i64>::from_term(index);
-            // The first source that ends behind the index: as many halvings as find one of so many.
-            let mut source: Ix = Exp::from(0);
-            let mut half = i64::from(threads.next_power_of_two()) / 2;
-            while half > 0 {
-                let next = source + half;
-                // One before the last is the most that is asked for.
-                let is_before = next.le(count) & end((next - 1).min(count - 1)).le(index);
-                source = named(is_before.select(next, source), "number");
-                half /= 2;
-            }
-            let begin = source.gt(0).select(end((source - 1).max(0)), Exp::from(0));
-            let (at, element) = (named(first + source, "source"), named(index - begin, "element"));
-            write(index, (expansion.get)(&now(&(expansion.source)(at)), element));
-            Vec::new()
-        });
-    });
-    effects::sync();
+    let sources = in_order(expansion, first, threads, ends_by_threads(expansion, first, threads));
+    let all = (Exp::from(0), sources.total);
+    sources.by_threads(threads, all, write);
 }
 
 /// Hands on a block's share of all elements, if there is one, between the hooks of the listeners. There are no more sources than threads:
 /// every block adds up all sizes.
 pub(super) fn by_shares(expansion: &Expansion, (block, blocks): (Ix, Ix), threads: u32, write: Write<'_>) {
-    let ends = ends_by_warps(expansion, threads);
-    let total: Ix = named(number(&ends.read(i64::from(threads) - 1)), "total");
-    let sources = InOrder {
-        sources: expansion.sources,
-        source: expansion.source.clone(),
+    let sources = in_order(expansion, Exp::from(0), threads, ends_by_warps(expansion, threads));
+    let share = sources.share((block, blocks), threads);
+    only_if(share.1.gt(0), || between_hooks(block, || sources.by_threads(threads, share, write)));
+}
+
+/// As many sources as a block has threads, from one on, given where the elements of each end. If there are fewer, the last ones have none.
+fn in_order(expansion: &Expansion, first: Ix, threads: u32, ends: Cells) -> InOrder {
+    let (count, source) = (i64::from(threads), expansion.source.clone());
+    let total = named(number::<i64>(&ends.read(count - 1)), "total");
+    InOrder {
+        sources: Exp::from(count),
+        source: Rc::new(move |at| source(first + at)),
         end: Rc::new(move |at| number(&ends.read(at))),
         get: expansion.get.clone(),
         total,
-    };
-    let share = sources.share((block, blocks), threads);
-    only_if(share.1.gt(0), || between_hooks(block, || sources.by_threads(threads, share, write)));
+        few: Some(count),
+    }
 }
 
 /// The size of a source, if there is one.

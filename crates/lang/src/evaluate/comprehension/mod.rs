@@ -22,7 +22,7 @@ use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::types::Type;
 use pumice_array::operations::{Order, Sort};
-use pumice_array::{Described, Falls, in_order, untyped};
+use pumice_array::{Described, Falls, in_order, joined_parts, untyped};
 use pumice_scalar::{Op, Term};
 use rows::{Part, Rows};
 use std::rc::Rc;
@@ -69,18 +69,74 @@ impl Evaluator {
         }
         let mut rows = Rows::new(environment.clone());
         let lives = self.live_names(qualifiers, element);
-        self.qualify_all(&mut rows, qualifiers, &lives, span)?;
-        if let Type::Array { element: inner, sizes, level: None } = &**element_type
-            && sizes.len() == 1
-        {
-            return self.ragged(&mut rows, element, inner, span);
-        }
-        let described = self.results_of(&mut rows, element, element_type, span)?;
-        let described = match qualifiers.last() {
-            Some(Qualifier::Distinct(span)) => self.distinct(&described, *span),
-            _ => described,
+        let is_drawn = |qualifier: &Qualifier| matches!(qualifier, Qualifier::Draw(_));
+        let first = qualifiers.iter().position(is_drawn).map_or(qualifiers.len(), |draw| draw + 1);
+        let ((before, rest), (lives, rest_lives)) = (qualifiers.split_at(first), lives.split_at(first));
+        self.qualify_all(&mut rows, before, lives, span)?;
+        let result = |rows: &mut Rows| -> Outcome<Value> {
+            self.qualify_all(rows, rest, rest_lives, span)?;
+            if let Some(inner) = rows_of(element_type) {
+                return self.ragged(rows, element, inner, span);
+            }
+            let described = self.results_of(rows, element, element_type, span)?;
+            let described = match qualifiers.last() {
+                Some(Qualifier::Distinct(span)) => self.distinct(&described, *span),
+                _ => described,
+            };
+            Ok(self.vector(element_type, described))
         };
-        Ok(Value::Array(Array::Host(Rc::new(Host::given((**element_type).clone(), self.alive(described))))))
+        match &rows.array {
+            Some(array) if needs_memory(rest, element, element_type) => {
+                let array = array.clone();
+                self.in_parts(
+                    &array,
+                    element_type,
+                    |part| result(&mut Rows { array: Some(part), ..rows }),
+                    span,
+                )
+            }
+            _ => result(&mut rows),
+        }
+    }
+
+    fn vector(&self, element: &Type, described: Arc<Described>) -> Value {
+        Value::Array(Array::Host(Rc::new(Host::given(element.clone(), self.alive(described)))))
+    }
+
+    /// Evaluates what stands behind the first variable for its values, or for parts of them if memory does not suffice.
+    fn in_parts(
+        self: &Rc<Self>,
+        values: &Arc<Described>,
+        element: &Type,
+        result: impl FnOnce(Arc<Described>) -> Outcome<Value>,
+        span: Span,
+    ) -> Outcome<Value> {
+        let inner = rows_of(element);
+        let arrays = |part| -> Outcome<Vec<Arc<Described>>> {
+            let Value::Array(Array::Host(host)) = result(part)? else {
+                return Err(self.wrong(span, "a comprehension of nothing"));
+            };
+            match inner {
+                Some(inner) => Ok(self.flattened_rows(&host, inner, span)?.into()),
+                None => Ok(vec![self.described(&Array::Host(host), span)?]),
+            }
+        };
+        let mut failed = None;
+        let all = |part| {
+            arrays(part).unwrap_or_else(|error| {
+                failed = Some(error);
+                Vec::new()
+            })
+        };
+        let arrays = joined_parts(values, inner.is_some(), all, self.place("comprehension", span));
+        match (failed, inner, &arrays[..]) {
+            (Some(error), ..) => Err(error),
+            (None, Some(inner), [values, offsets]) => {
+                Ok(self.of_offsets(self.alive(values.clone()), self.alive(offsets.clone()), inner, span))
+            }
+            (None, None, [vector]) => Ok(self.vector(element, vector.clone())),
+            _ => Err(self.wrong(span, "a comprehension of nothing")),
+        }
     }
 
     /// Returns the array of an expression's values, one per row.
@@ -286,4 +342,24 @@ impl Evaluator {
         rows.array = Some(self.alive(array));
         Ok(())
     }
+}
+
+/// The type of an element of the rows that a comprehension with elements of this type gives.
+fn rows_of(element: &Type) -> Option<&Type> {
+    match element {
+        Type::Array { element, sizes, level: None } if sizes.len() == 1 => Some(element),
+        _ => None,
+    }
+}
+
+/// Whether what stands behind the first variable may need much more memory than its values, and is of each of them by itself.
+fn needs_memory(rest: &[Qualifier], element: &Expr, element_type: &Type) -> bool {
+    let makes_array = |expr: &Expr| ragged::is_made_at_once(expr) || !ragged::of_the_whole(expr).is_empty();
+    let makes_arrays = |qualifier: &Qualifier| match qualifier {
+        Qualifier::Let(_, value) | Qualifier::Guard(value) => makes_array(value),
+        _ => false,
+    };
+    let draws = rest.iter().filter(|qualifier| matches!(qualifier, Qualifier::Draw(_))).count();
+    let has_rows = rows_of(element_type).is_some() || makes_array(element) || rest.iter().any(makes_arrays);
+    (draws > 1 || has_rows) && !rest.iter().any(draw::is_of_the_whole)
 }

@@ -36,6 +36,34 @@ pub(super) fn is_made_at_once(value: &Expr) -> bool {
     }
 }
 
+/// The comprehensions in an expression that need all of their elements, and the elements of each. Those that are computed only sometimes, or
+/// that depend on more than the variables outside, are left out.
+pub(super) fn of_the_whole(expr: &Expr) -> Vec<(&Expr, &Expr)> {
+    let (mut open, mut found) = (vec![expr], Vec::new());
+    while let Some(expr) = open.pop() {
+        match &expr.kind {
+            ExprKind::Comprehension(element, qualifiers) => {
+                if qualifiers.iter().any(super::draw::is_of_the_whole) {
+                    found.push((expr, &**element));
+                }
+            }
+            ExprKind::Tuple(parts) | ExprKind::List(parts) => open.extend(parts),
+            ExprKind::Record(fields) => open.extend(fields.iter().map(|(_, field)| field)),
+            ExprKind::Update(record, fields) => {
+                open.push(record);
+                open.extend(fields.iter().map(|(_, field)| field));
+            }
+            ExprKind::Field(of, _) | ExprKind::Negate(of) | ExprKind::Typed(of, _) => open.push(of),
+            ExprKind::Binary(Operator::And | Operator::Or, _, first, _)
+            | ExprKind::If(first, _, _)
+            | ExprKind::Case(first, _) => open.push(first),
+            ExprKind::Apply(f, x) | ExprKind::Binary(_, _, f, x) => open.extend([&**f, &**x]),
+            _ => {}
+        }
+    }
+    found
+}
+
 impl Evaluator {
     /// Evaluates a comprehension whose elements are arrays of this type.
     pub(super) fn ragged(
@@ -126,30 +154,11 @@ impl Evaluator {
         Ok(())
     }
 
-    /// Materialises inner comprehensions of an expression that need all of their elements, for every row at once. Those that are computed
-    /// only sometimes, or that depend on more than the row, are left out.
+    /// Materialises inner comprehensions of an expression that need all of their elements, for every row at once.
     pub(super) fn materialise_inner(self: &Rc<Self>, rows: &mut Rows, expr: &Expr) -> Outcome<()> {
-        let mut open = vec![expr];
-        while let Some(expr) = open.pop() {
-            match &expr.kind {
-                ExprKind::Comprehension(element, qualifiers) => {
-                    let is_inner = self.names_in(expr).iter().any(|name| rows.binds(name));
-                    if is_inner && qualifiers.iter().any(super::draw::is_of_the_whole) {
-                        self.materialise(rows, expr, name_of(element))?;
-                    }
-                }
-                ExprKind::Tuple(parts) | ExprKind::List(parts) => open.extend(parts),
-                ExprKind::Record(fields) => open.extend(fields.iter().map(|(_, field)| field)),
-                ExprKind::Update(record, fields) => {
-                    open.push(record);
-                    open.extend(fields.iter().map(|(_, field)| field));
-                }
-                ExprKind::Field(of, _) | ExprKind::Negate(of) | ExprKind::Typed(of, _) => open.push(of),
-                ExprKind::Binary(Operator::And | Operator::Or, _, first, _)
-                | ExprKind::If(first, _, _)
-                | ExprKind::Case(first, _) => open.push(first),
-                ExprKind::Apply(f, x) | ExprKind::Binary(_, _, f, x) => open.extend([&**f, &**x]),
-                _ => {}
+        for (expr, element) in of_the_whole(expr) {
+            if self.names_in(expr).iter().any(|name| rows.binds(name)) {
+                self.materialise(rows, expr, name_of(element))?;
             }
         }
         Ok(())
@@ -229,7 +238,13 @@ impl Evaluator {
     }
 
     /// Creates the array of the rows of these elements.
-    fn of_offsets(&self, values: Arc<Described>, offsets: Arc<Described>, inner: &Type, span: Span) -> Value {
+    pub(super) fn of_offsets(
+        &self,
+        values: Arc<Described>,
+        offsets: Arc<Described>,
+        inner: &Type,
+        span: Span,
+    ) -> Value {
         let array = |element: &Type, described| {
             Value::Array(Array::Host(Rc::new(Host::given(element.clone(), described))))
         };

@@ -4,6 +4,7 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{NAME, workers};
 use crate::error::{Error, Result};
@@ -26,6 +27,40 @@ pub struct Block {
     address: NonNull<u8>,
     bytes: usize,
     mapped: bool,
+    _counted: Counted,
+}
+
+/// Bytes of a block, among those of all blocks. The system may promise more than it has and end the process when the promise falls due.
+struct Counted(usize);
+
+/// The bytes of all blocks of this process.
+static ALL: AtomicUsize = AtomicUsize::new(0);
+/// How many there may be: most of what was available when there were none. 0 before that is known.
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+/// The bytes that all blocks of this process may have together.
+pub fn limit() -> usize {
+    if ALL.load(Ordering::Relaxed) == 0 || MOST.load(Ordering::Relaxed) == 0 {
+        // The host's own arrays and other processes have a sixteenth left.
+        MOST.store(host_memory::available() / 16 * 15, Ordering::Relaxed);
+    }
+    MOST.load(Ordering::Relaxed)
+}
+
+impl Counted {
+    /// Counts so many bytes, if there is room for them.
+    fn new(bytes: usize) -> Option<Counted> {
+        let fits = |all: usize, most: usize| all.checked_add(bytes).filter(|all| *all <= most);
+        let add = |most| ALL.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |all| fits(all, most));
+        let added = add(MOST.load(Ordering::Relaxed)).or_else(|_| add(limit()));
+        added.ok().map(|_| Counted(bytes))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        ALL.fetch_sub(self.0, Ordering::Relaxed);
+    }
 }
 
 // SAFETY: the block owns its memory, and nothing in it belongs to a thread.
@@ -37,18 +72,15 @@ impl Block {
     /// Memory full of zeros.
     pub fn new(bytes: usize) -> Result<Block> {
         let exhausted = Error::out_of_memory(NAME, bytes);
-        // The system may promise more than it has and end the process when the promise falls due.
-        if bytes > host_memory::physical() {
-            return Err(exhausted);
-        }
+        let counted = Counted::new(bytes).ok_or(exhausted.clone())?;
         if cfg!(target_os = "linux") && bytes >= LARGE {
             let address = map(bytes).ok_or(exhausted)?;
-            return Ok(Block { address, bytes, mapped: true });
+            return Ok(Block { address, bytes, mapped: true, _counted: counted });
         }
         let layout = Block::layout(bytes).ok_or(exhausted.clone())?;
         // SAFETY: the layout's size is not 0.
         let address = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(exhausted)?;
-        Ok(Block { address, bytes, mapped: false })
+        Ok(Block { address, bytes, mapped: false, _counted: counted })
     }
 
     fn layout(bytes: usize) -> Option<Layout> {
@@ -232,7 +264,8 @@ mod tests {
 
     #[test]
     fn too_much_is_an_error() {
-        for bytes in [1 << 50, isize::MAX as usize, usize::MAX] {
+        // What other tests have is not counted as available.
+        for bytes in [limit() + (1 << 30), 1 << 50, isize::MAX as usize, usize::MAX] {
             assert_eq!(Block::new(bytes).err(), Some(Error::out_of_memory(NAME, bytes)));
         }
     }

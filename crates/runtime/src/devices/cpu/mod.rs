@@ -32,7 +32,6 @@ use self::processor::Processor;
 use crate::deadline;
 use crate::device::{CompiledKernel, Device, DeviceMemory, LaunchArgument, Signature, WaitCounter};
 use crate::error::{Error, Result};
-use crate::host_memory;
 use crate::identity::{DeviceId, DeviceName};
 
 const NAME: DeviceName = DeviceName::of_kind("cpu");
@@ -151,7 +150,7 @@ impl Device for Cpu {
     }
 
     fn memory_limit(&self) -> Option<usize> {
-        Some(host_memory::physical())
+        Some(memory::limit())
     }
 
     fn allocate(&self, bytes: usize) -> Result<DeviceMemory> {
