@@ -116,14 +116,14 @@ impl Compiler {
         self
     }
 
-    /// Sets the number of parts, from 1 on, in which [`in_parts`](Acc::in_parts) works, and comprehensions whose inner arrays need memory: each part
+    /// Sets the number of parts, from 1 on, in which [`in_parts`](crate::Acc::in_parts) works, and comprehensions whose inner arrays need memory: each part
     /// needs that much less. By default it is 1, and a run for which the device has no memory begins again with 8 times as many.
     ///
     /// ```
     /// use pumice::prelude::*;
     /// let medians = |ns: Acc<Vector<i64>>| comp![row[n / 2] | n <- ns, let row = [n % d | d <- 1..=n].sort()];
     /// let in_three = pumice::Compiler::on("sim")?.parts(3).compile(medians)?;
-    /// assert_eq!(in_three.run(&[7, 5, 8, 6])?.to_vec()?, [1, 1, 0, 0]);
+    /// assert_eq!(in_three.run(&[7, 5, 8, 6])?.to_vec()?, [1, 1, 1, 0]);
     /// # Ok::<(), pumice::Error>(())
     /// ```
     pub fn parts(mut self, parts: u32) -> Compiler {

@@ -3,7 +3,7 @@
 //! A plan ends where something must be known before the rest can be planned ([`Plan::reads`]): a length, a count, or the result of
 //! a loop or a branch. The programs of loops and branches are compiled programs too, which are run like this one; they
 //! find their plans again in every round that has the same extents. A loop whose rounds are all alike is bound once ([`UniformLoop`]).
-//! A run for which the device has no memory begins again in parts, if the program says how ([`Parts`](pumice_array::PlanOptions::parts)).
+//! A run for which the device has no memory begins again in parts, if the program says how ([`in_parts`](crate::Acc::in_parts)).
 
 use crate::profile::{Ceilings, RunReport};
 use pumice_array::{
@@ -19,8 +19,8 @@ use pumice_scalar::{Constant, Place, PlacedMessage};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A compiled program without Rust's types: the untyped part of [`Compiled`](crate::Compiled), which other front ends run too.
@@ -44,6 +44,14 @@ pub struct Untyped {
     plans: Plans,
     /// The programs of its loops and branches.
     nested: HashMap<NodeId, Nested>,
+    /// What came of the last run for which memory did not suffice.
+    cut: Mutex<Option<Cut>>,
+}
+
+/// A program in more parts, and the arguments that it took them for: extents, and scalars.
+struct Cut {
+    arguments: (HashMap<u32, Vec<usize>>, Vec<Constant>),
+    program: Arc<Untyped>,
 }
 
 /// Factor by which there are more parts when memory did not suffice, and parts that are not cut any more.
@@ -73,7 +81,7 @@ impl Untyped {
             }
         }
         let plans = engine.plans().of(&program, &choices);
-        Ok(Untyped { engine, written, program, choices, plans, nested })
+        Ok(Untyped { engine, written, program, choices, plans, nested, cut: Mutex::default() })
     }
 
     /// Runs the program. Its first result stays on the device until it is looked at.
@@ -127,10 +135,13 @@ impl Untyped {
     /// Runs the program as a part of a run.
     fn run_until(&self, inputs: &Inputs, clock: &Clock<'_>) -> Result<Arrays> {
         self.placed(|| {
+            if let Some(in_parts) = self.known_in_parts(inputs) {
+                return in_parts.run_until(inputs, clock);
+            }
             let span = Span::begin();
             let results = match self.run_plans(inputs, clock) {
-                Err(full @ Error::OutOfMemory { .. }) if self.written.asks_for_parts() => {
-                    self.run_in_parts(inputs, clock, full)
+                Err(full @ Error::OutOfMemory { .. }) if self.can_be_cut() => {
+                    self.run_in_more_parts(inputs, clock, &full)
                 }
                 results => results,
             };
@@ -139,19 +150,28 @@ impl Untyped {
         })
     }
 
-    /// Runs the program in more and more parts, after a run for which the device had no memory.
-    fn run_in_parts(&self, inputs: &Inputs, clock: &Clock<'_>, mut full: Error) -> Result<Arrays> {
+    /// Whether it may need less memory in more parts.
+    fn can_be_cut(&self) -> bool {
+        self.choices.plan.parts < MOST_PARTS && self.written.asks_for_parts()
+    }
+
+    /// The program in as many parts as it took when memory did not suffice last time, if that was for arguments like these.
+    fn known_in_parts(&self, inputs: &Inputs) -> Option<Arc<Untyped>> {
+        let cut = self.cut.lock().unwrap_or_else(PoisonError::into_inner);
+        let cut = cut.as_ref().filter(|cut| cut.arguments == arguments(inputs))?;
+        Some(cut.program.clone())
+    }
+
+    /// Runs the program in more parts, after a run for which memory did not suffice.
+    fn run_in_more_parts(&self, inputs: &Inputs, clock: &Clock<'_>, full: &Error) -> Result<Arrays> {
         let mut choices = self.choices.clone();
-        while choices.plan.parts < MOST_PARTS {
-            choices.plan.parts = choices.plan.parts.max(1).saturating_mul(MORE_PARTS);
-            tracing::warn!(target: "pumice::memory", parts = choices.plan.parts, "{full}; begins again in parts");
-            let program = Untyped::new(self.engine.clone(), self.written.clone(), choices.clone())?;
-            match program.run_plans(inputs, clock) {
-                Err(error @ Error::OutOfMemory { .. }) => full = error,
-                results => return results,
-            }
-        }
-        Err(full)
+        choices.plan.parts = choices.plan.parts.max(1).saturating_mul(MORE_PARTS);
+        tracing::warn!(target: "pumice::memory", parts = choices.plan.parts, "{full}; begins again in parts");
+        let program = Arc::new(Untyped::new(self.engine.clone(), self.written.clone(), choices)?);
+        let results = program.run_until(inputs, clock)?;
+        let cut = Cut { arguments: arguments(inputs), program };
+        *self.cut.lock().unwrap_or_else(PoisonError::into_inner) = Some(cut);
+        Ok(results)
     }
 
     /// Does work on the whole program, for its first result: what names no operation of it names that one.
@@ -540,12 +560,19 @@ impl Nested {
     }
 }
 
+/// What arguments look like: their extents, and scalars.
+fn arguments(inputs: &Inputs) -> (HashMap<u32, Vec<usize>>, Vec<Constant>) {
+    let extents = inputs.arrays.iter().map(|(number, data)| (*number, data.extents().to_vec()));
+    (extents.collect(), inputs.scalars.clone())
+}
+
 /// Collects the facts that planning may use: extents, scalar arguments, and counts and values that were read.
 fn known(inputs: &Inputs, reading: &Reading) -> Knowledge {
     let extents = |data: &Arc<dyn ArrayData>| data.extents().to_vec();
+    let (arguments, scalars) = arguments(inputs);
     Knowledge {
-        arguments: inputs.arrays.iter().map(|(number, data)| (*number, extents(data))).collect(),
-        scalars: inputs.scalars.clone(),
+        arguments,
+        scalars,
         computed: inputs.computed.iter().map(|(node, data)| (*node, extents(data))).collect(),
         counted: reading.counted.clone(),
         values: reading.values.clone(),

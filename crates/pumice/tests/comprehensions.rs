@@ -306,7 +306,7 @@ fn fields_of_structs_are_bound_by_patterns() {
 #[test]
 fn parts_give_what_the_whole_gives() {
     type Numbers = Acc<Vector<i64>>;
-    let [whole, compilers @ ..] = [1, 3, 100].map(|parts| Compiler::on("sim").unwrap().parts(parts));
+    let [whole, compilers @ ..] = [1, 3].map(|parts| Compiler::on("sim").unwrap().parts(parts));
     let limits: [&[i64]; 3] = [&[4, 0, 9, 2, 7], &[], &[3]];
     macro_rules! same {
         ($($name:literal: $program:expr, $of:ident;)*) => { $(
@@ -343,19 +343,22 @@ fn parts_give_what_the_whole_gives() {
 fn a_run_without_memory_begins_again_in_parts() {
     use pumice::layers::runtime::devices::Sim;
     let rows = |ns: Acc<Vector<i64>>| comp![[n % d | d <- 1..=n].sort()[n / 2] | n <- ns];
-    let kept = |ns: Acc<Vector<i64>>| comp![[n % d | d <- 1..=n, n % d > 997] | n <- ns];
+    let kept = |ns: Acc<Vector<i64>>| comp![[n % d | d <- 1..=n, n % d > 297] | n <- ns];
     let device = |bytes| Compiler::with(std::sync::Arc::new(Sim::with_memory(bytes)));
-    let ns = vec![1000i64; 80];
-    let (little, plenty) = (device(600_000), device(usize::MAX));
+    let ns = vec![300i64; 80];
+    let (little, plenty) = (device(180_000), device(usize::MAX));
     for compiler in [&little, &plenty] {
         let medians = compiler.compile(rows).unwrap();
-        assert_eq!(medians.run(&ns).unwrap().to_vec().unwrap(), [145; 80]);
-        assert_eq!(medians.run(&ns[..2]).unwrap().to_vec().unwrap(), [145; 2]);
+        // What it took is known the second time, for arguments like those.
+        for length in [80, 80, 2, 80] {
+            let found = medians.run(&ns[..length]).unwrap().to_vec().unwrap();
+            assert_eq!(found, vec![43; length]);
+        }
         assert_eq!(compiler.compile(kept).unwrap().run(&ns).unwrap().to_vecs(), vec![Vec::<i64>::new(); 80]);
-        assert!(medians.run(&[0]).unwrap().to_vec().is_err());
+        assert!(medians.run([0]).unwrap().to_vec().is_err());
     }
     // What is asked for in one piece does not fit.
     let whole = little.compile(|ns: Acc<Vector<i64>>| comp![[n % d | d <- 1..=n] | n <- ns]).unwrap();
     assert!(matches!(whole.run(&ns), Err(pumice::Error::OutOfMemory { .. })));
-    assert_eq!(little.compile(rows).unwrap().run(&ns).unwrap().to_vec().unwrap(), [145; 80]);
+    assert_eq!(little.compile(rows).unwrap().run(&ns).unwrap().to_vec().unwrap(), [43; 80]);
 }

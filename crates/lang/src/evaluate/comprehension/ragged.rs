@@ -42,10 +42,10 @@ pub(super) fn of_the_whole(expr: &Expr) -> Vec<(&Expr, &Expr)> {
     let (mut open, mut found) = (vec![expr], Vec::new());
     while let Some(expr) = open.pop() {
         match &expr.kind {
-            ExprKind::Comprehension(element, qualifiers) => {
-                if qualifiers.iter().any(super::draw::is_of_the_whole) {
-                    found.push((expr, &**element));
-                }
+            ExprKind::Comprehension(element, qualifiers)
+                if qualifiers.iter().any(super::draw::is_of_the_whole) =>
+            {
+                found.push((expr, &**element));
             }
             ExprKind::Tuple(parts) | ExprKind::List(parts) => open.extend(parts),
             ExprKind::Record(fields) => open.extend(fields.iter().map(|(_, field)| field)),
