@@ -66,9 +66,8 @@ pub const DOC_TESTS: &str = "doc-tests";
 /// kernels are longest.
 const LEFT_OUT: &str = "composed::structs,comprehensions::,inner_arrays::,irregular::,ragged::,whole::,\
      algorithms::sort,algorithms::sobol,algorithms::vsort,algorithms::matMul,small_types::sorts";
-const LEFT_OUT_OF_OPENCL: &str = "comprehensions::,inner_arrays::,irregular::,ragged::,algorithms::sort";
-const OPENCL_1: &[&str] = &["selftest", "--device", "opencl", "--skip", LEFT_OUT_OF_OPENCL, "--shard", "1/2"];
-const OPENCL_2: &[&str] = &["selftest", "--device", "opencl", "--skip", LEFT_OUT_OF_OPENCL, "--shard", "2/2"];
+const OPENCL_1: &[&str] = &["selftest", "--device", "opencl", "--skip", LEFT_OUT, "--shard", "1/2"];
+const OPENCL_2: &[&str] = &["selftest", "--device", "opencl", "--skip", LEFT_OUT, "--shard", "2/2"];
 /// Kernels of the kernel language are the same with and without fusion.
 const UNFUSED: &[&str] = &["selftest", "--device", "sim", "--unfused", "--skip", "algorithms::"];
 const CUDA: &[&str] = &["selftest", "--compile-only", "cuda", "--skip", LEFT_OUT];
@@ -83,8 +82,8 @@ const RUSTDOC: &[&str] = &[
 ];
 
 /// All stages, in the order in which they are started. Long ones that need no cargo come early, so that they run beside
-/// those that do; OpenCL's compiler works on one core, so its cases are in two parts. It takes its time, as CUDA's does, so some
-/// are for the other devices ([`LEFT_OUT`]).
+/// those that do; OpenCL's compiler works on one core, so its cases are in two parts. It takes its time, as CUDA's does, so
+/// [`LEFT_OUT`] is for the other devices.
 pub const STAGES: &[Stage] = &[
     cargo("format", &["fmt", "--all", "--check"]),
     Stage { name: "dependencies", need: Need::Nothing, action: Action::Dependencies },
