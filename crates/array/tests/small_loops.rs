@@ -3,7 +3,7 @@
 mod support;
 
 use pumice_array::*;
-use pumice_scalar::{Exp, constant};
+use pumice_scalar::Exp;
 use std::collections::HashMap;
 use support::gpu;
 
