@@ -175,8 +175,10 @@ fn a_session_at_a_terminal() {
     terminal.says(":plot map (fn x => x * x) (iota 50)", "\u{2514}\u{2500}");
     terminal
         .says(":picture generate2 4 4 (fn i j => (i * 64, j * 64, 0))", "\u{2580}\u{2580}\u{2580}\u{2580}");
-    // Ctrl-C clears a line that is being typed.
+    // Ctrl-C clears a line that is being typed. The line is drawn anew for each key, with its prompt; what is typed before the next
+    // prompt may be lost.
     terminal.presses("1 + 1");
+    terminal.sees("1 + 1");
     terminal.0.send_control('c').unwrap_or_else(|error| panic!("{error}"));
     terminal.sees(">>> ");
     terminal.says("it", "[1, 2] : [int; 2]\r\n");
