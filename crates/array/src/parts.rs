@@ -119,6 +119,16 @@ impl<T: Elt> Acc<Vector<T>> {
 }
 
 /// [`Acc::in_parts`], for front ends without types of Rust: `f` gives a vector or, with offsets, the elements and the offsets of rows.
+///
+/// ```
+/// use pumice::layers::array::joined_parts;
+/// use pumice::{layers::scalar::Place, prelude::*, run};
+/// let place = Place::new("comprehension", "prices.pum", 3, 7);
+/// let negated = |part| vec![Acc::<Vector<i64>>::from_described(part).map(|x| -x).described().clone()];
+/// let all = joined_parts(use_(&[1i64, 2]).described(), false, negated, place);
+/// assert_eq!(run(Acc::<Vector<i64>>::from_described(all[0].clone()))?.to_vec()?, [-1, -2]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 pub fn joined_parts<R: AccTuple>(
     vector: &Arc<Described>,
     has_offsets: bool,

@@ -17,22 +17,28 @@ use std::collections::{HashMap, HashSet};
 
 impl ArrayProgram {
     /// Whether it, or a program of its loops and branches, asks in how many parts it is run.
+    ///
+    /// ```
+    /// use pumice::{layers::array::ArrayProgram, prelude::*};
+    /// let program = |sums: Acc<Vector<i64>>| ArrayProgram::of(&[sums.described().clone()]);
+    /// let xs = use_(&[1i64, 2]);
+    /// assert!(!program(xs.clone().map(|x| -x)).asks_for_parts());
+    /// assert!(program(xs.in_parts(|part| part.map(|x| -x))).asks_for_parts());
+    /// ```
     pub fn asks_for_parts(&self) -> bool {
-        let asks = |node: &Node| {
-            node.operation.as_any().is::<PartsOfRun>()
-                || node.programs().iter().any(ArrayProgram::asks_for_parts)
-        };
-        self.nodes().iter().any(asks)
+        any_node(self, &|node| node.operation.as_any().is::<PartsOfRun>())
     }
+}
+
+/// Whether something holds for a node of a program, or of one of its loops and branches.
+fn any_node(program: &ArrayProgram, holds: &dyn Fn(&Node) -> bool) -> bool {
+    let nested = |node: &Node| node.programs().iter().any(|program| any_node(program, holds));
+    program.nodes().iter().any(|node| holds(node) || nested(node))
 }
 
 /// Rewrites a program that is run in so many parts, and the programs of its loops and branches before.
 pub(super) fn run(program: &CheckedProgram, parts: u32) -> Result<CheckedProgram, Error> {
-    if !program
-        .nodes()
-        .iter()
-        .any(|node| node.operation.as_any().is::<PartsOfRun>() || !node.programs().is_empty())
-    {
+    if !program.asks_for_parts() && !any_node(program, &|node| node.operation.as_any().is::<Branch>()) {
         return Ok(program.clone());
     }
     let mut failed = None;
