@@ -345,6 +345,8 @@ pub struct Extents {
     /// The length of each class, in the order in which they were found.
     lengths: Vec<Length>,
     parents: Vec<usize>,
+    /// Elements that are known without running anything.
+    elements: HashMap<NodeId, Vec<Constant>>,
 }
 
 struct Planned<'a> {
@@ -375,8 +377,8 @@ impl Source for Planned<'_> {
     }
     fn value(&self, of: &ElementOf) -> Result<Constant, Unplanned> {
         let array = NodeId(u32::try_from(of.array).unwrap_or(u32::MAX));
-        let value = self.knowledge.values.get(&array).and_then(|values| values.get(of.column as usize));
-        value.copied().ok_or(Unplanned::NeedsValue(array))
+        let values = self.knowledge.values.get(&array).or_else(|| self.extents.elements.get(&array));
+        values.and_then(|values| values.get(of.column as usize)).copied().ok_or(Unplanned::NeedsValue(array))
     }
     fn node(&self) -> Option<NodeId> {
         Some(self.node)
@@ -398,8 +400,8 @@ impl Extents {
         node: &Node,
         knowledge: &Knowledge,
     ) -> Result<(), Unplanned> {
-        let found = match knowledge.computed.get(&node.id) {
-            Some(extents) => extents.iter().map(|extent| Extent::Number(*extent as i64)).collect(),
+        let (found, element) = match knowledge.computed.get(&node.id) {
+            Some(extents) => (extents.iter().map(|extent| Extent::Number(*extent as i64)).collect(), None),
             None => {
                 let source = Planned { extents: self, knowledge, node: node.id };
                 let inputs = program.inputs(node).map(|input| (input.id.0.into(), input.rank)).collect();
@@ -409,16 +411,18 @@ impl Extents {
                         let message = format!("an argument is missing for {}", node.place);
                         return Err(Error::Program(PlacedMessage::naming(node.place, message)).into());
                     }
-                    other => other?,
+                    other => (other?, node.operation.known_element(&shapes)),
                 }
             }
         };
+        self.elements.extend(element.map(|element| (node.id, element)));
         Ok(self.add(node, &found)?)
     }
 
     /// Forgets the array that was added last.
     pub(crate) fn remove_last(&mut self) {
         self.classes.pop();
+        self.elements.retain(|node, _| (node.0 as usize) < self.classes.len());
     }
 
     fn add(&mut self, node: &Node, found: &[Extent]) -> Result<(), Error> {

@@ -44,6 +44,7 @@ mod ragged;
 pub mod random;
 mod reduction;
 mod row_loops;
+mod row_sorts;
 mod rows;
 mod runs;
 mod scans;

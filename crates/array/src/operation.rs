@@ -12,7 +12,7 @@ use crate::fuser::{Element, Fuser};
 use crate::interpret::{Elements, Interpreter};
 use crate::lower::{Common, Hearing, Listeners, Lowering, Step};
 use crate::program::{Node, NodeId};
-use pumice_scalar::{Function, PlacedMessage, ScalarType, Term};
+use pumice_scalar::{Constant, Function, PlacedMessage, ScalarType, Term};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -65,6 +65,11 @@ pub trait Operation: Send + Sync + 'static {
 
     /// The extents of its result, given those of its inputs.
     fn extents(&self, shapes: &Shapes<'_>) -> Result<Vec<Extent>, Unplanned>;
+
+    /// The only element of its result, where extents alone decide what that is.
+    fn known_element(&self, _shapes: &Shapes<'_>) -> Option<Vec<Constant>> {
+        None
+    }
 
     /// The form in which its result exists by itself.
     fn nature(&self) -> Nature;

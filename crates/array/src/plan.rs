@@ -5,6 +5,7 @@
 
 mod arrays;
 mod group;
+mod in_place;
 mod overwrite;
 mod planner;
 mod traffic;

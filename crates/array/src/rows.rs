@@ -1,17 +1,18 @@
 //! Operations on the rows of an [`AccRagged`], each by itself. Rows may be empty, and there may be none.
 //!
 //! A row of any length is a stretch of one vector: operations on elements are operations on that vector, folds are folds
-//! of segments, scans are scans of segments, and rows are sorted as one vector of elements with the number of their row.
+//! of segments, scans are scans of segments, and rows are sorted where they are.
 
 use crate::acc::Acc;
 use crate::data::{Scalar, Vector};
 use crate::expanding::present;
 use crate::folds::{better_of, number};
 use crate::ragged::AccRagged;
+use crate::row_sorts::sorted_rows;
 use crate::segments::Segments;
 use crate::shape::IntoExtent;
 use crate::sorting::Falls;
-use pumice_scalar::{Elt, Exp, FailureKind, IntoExp, Lift, Number, Place, Site, cond};
+use pumice_scalar::{Elt, Exp, FailureKind, IntoExp, Lift, Number, Place, Site, Term, cond};
 
 impl<T: Elt> AccRagged<T> {
     /// Applies a function to every element.
@@ -137,13 +138,12 @@ impl<T: Elt> AccRagged<T> {
     }
 
     fn sorted<K: Lift>(self, key: impl Fn(T::Exp) -> K, place: Place) -> AccRagged<T> {
-        // How many rows begin up to an element.
-        let row = |index| self.offsets.found(|offset| offset.le(index));
-        let count = self.offsets.size();
-        let numbered = self.values.with_index(|index, x| (short_number(row(index), count, place), x), place);
-        let falls = || vec![Falls(false); 1 + K::Elt::types().len()];
-        let sorted = numbered.sorted_by(|(row, x): (Exp<u32>, T::Exp)| ((row, key(x)), falls()), place);
-        AccRagged { values: sorted.mapped(|(_, x)| x, place), offsets: self.offsets }
+        let keys = |terms: &[Term]| {
+            let key = key(T::Exp::from_terms(&mut terms.iter().copied())).terms();
+            key.into_iter().map(|term| (term, Falls(false))).collect()
+        };
+        let sorted = sorted_rows(self.values.described(), self.offsets.described(), keys, place);
+        AccRagged { values: Acc::from_described(sorted), offsets: self.offsets }
     }
 
     /// Returns one row. The host reads how long it is before the rest of the program is planned. A row that is not there is an

@@ -5,6 +5,7 @@ use crate::described::{Described, building};
 use crate::expanding::{checked, is_fixed};
 use crate::operations::{Expand, ExpandReduce, Filter, Generate, Order, Reshape, Sort, View, ZipWith};
 use crate::program::read;
+pub use crate::row_sorts::sorted_rows;
 use crate::sorting::{Falls, in_order};
 use pumice_scalar::{Constant, Exp, Function, Op, Place, ScalarType, Term, function};
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 const CHEAP_KEY: u32 = 12;
 
 /// A function from scalars of these types.
-fn of(types: &[ScalarType], f: impl FnOnce(&[Term]) -> Vec<Term>) -> Function {
+pub(crate) fn of(types: &[ScalarType], f: impl FnOnce(&[Term]) -> Vec<Term>) -> Function {
     building(|| function(types, f))
 }
 
@@ -97,11 +98,21 @@ pub fn sorted(
     keys: impl Fn(&[Term]) -> Vec<(Term, Falls)>,
     place: Place,
 ) -> Arc<Described> {
-    let types = array.types().to_vec();
     let sort = |array: &Arc<Described>, keys: Function| {
         let (rank, types) = (array.rank(), array.types().to_vec());
         Described::new(Sort { order: Order::Keys(keys) }, vec![array.clone()], rank, types, place)
     };
+    by_keys(array, keys, sort, place)
+}
+
+/// Sorts by keys, each with its direction: by functions of the elements if they cost little, otherwise by what stands before each element.
+pub(crate) fn by_keys(
+    array: &Arc<Described>,
+    keys: impl Fn(&[Term]) -> Vec<(Term, Falls)>,
+    sort: impl FnOnce(&Arc<Described>, Function) -> Arc<Described>,
+    place: Place,
+) -> Arc<Described> {
+    let types = array.types().to_vec();
     let mut directions = Vec::new();
     let direct = of(&types, |terms| {
         let keys = keys(terms);

@@ -79,6 +79,7 @@ files! {
     "row_maxima"
     "running_sums"
     "scans"
+    "sort_rows"
     "sorts"
     "traced"
     "used_arrays"

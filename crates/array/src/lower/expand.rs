@@ -5,7 +5,9 @@ use crate::error::Error;
 use crate::operations::{Expand, ExpandInOrder};
 use crate::program::NodeId;
 use crate::reduction::instantiate;
-use pumice_kernel::skeletons::{Division, ExpandPlan, Expansion, InOrder, InOrderPlan, Queue, QueueLayout};
+use pumice_kernel::skeletons::{
+    Division, Ends, ExpandPlan, Expansion, InOrder, InOrderPlan, Queue, QueueLayout,
+};
 use pumice_kernel::{Ix, Scalars, length_parameter};
 use pumice_program::Access;
 use pumice_scalar::{Exp, Function, ScalarType, Term, function};
@@ -122,13 +124,12 @@ impl Lowering<'_> {
         };
         self.kernel(called, listeners, |parameters| {
             let [source, end, get] = [&source, &end, &get].map(|function| applied(parameters, function));
-            let number = |number: Ix| Scalars(vec![number.term()]);
             let elements = InOrder {
-                sources: self.size(sources, parameters),
+                ends: Ends {
+                    count: self.size(sources, parameters),
+                    end: Rc::new(move |source| whole(end(&[&number(source)]))),
+                },
                 source: Rc::new(move |at| source(&[&number(at)])),
-                end: Rc::new(move |source| {
-                    end(&[&number(source)]).0.first().map_or(Exp::from(0), |end| Exp::from_term(*end))
-                }),
                 get: Rc::new(move |of, at| get(&[of, &number(at)])),
                 total: self.size(node.id, parameters),
                 few: None,
@@ -138,8 +139,16 @@ impl Lowering<'_> {
     }
 }
 
+/// A number as an element of one scalar, and the other way round.
+pub(super) fn number(number: Ix) -> Scalars {
+    Scalars(vec![number.term()])
+}
+pub(super) fn whole(element: Scalars) -> Ix {
+    element.0.first().map_or(Exp::from(0), |term| Exp::from_term(*term))
+}
+
 /// A function as one of a kernel's scalars.
-fn applied(
+pub(super) fn applied(
     parameters: &Rc<Parameters>,
     function: &Function,
 ) -> impl Fn(&[&Scalars]) -> Scalars + use<> + 'static {
@@ -170,8 +179,6 @@ impl<'a, 'b> Sources<'a, 'b> {
     pub fn expansion(&self, parameters: &Rc<Parameters>) -> Expansion {
         let [source, size, get] =
             [&self.source, &self.size, &self.get].map(|function| applied(parameters, function));
-        let whole = |of: Scalars| of.0.first().map_or(Exp::from(0), |term| Exp::<i64>::from_term(*term));
-        let number = |number: Ix| Scalars(vec![number.term()]);
         let ends = self.ends.as_ref().map(|ends| applied(parameters, ends));
         Expansion {
             sources: self.lowering.size(self.array, parameters),

@@ -1,5 +1,6 @@
 //! Sorts of rows as steps: passes over digits of keys, or runs that are merged.
 
+mod rows;
 mod stretches;
 
 use super::place::counts_reduction;
@@ -10,7 +11,7 @@ use crate::fuser::rows_and_columns;
 use crate::operations::Order;
 use crate::program::{Node, NodeId};
 use pumice_kernel::skeletons::{
-    CountAt, Digit, ElementAt, KeyOf, PassDigit, Runs, ScanKind, Sort, SortPlan, SortState, SortTask,
+    CountAt, Digit, ElementAt, KeyOf, Less, PassDigit, Runs, ScanKind, Sort, SortPlan, SortState, SortTask,
     SortWay, merge, sort_runs,
 };
 use pumice_kernel::{Ix, Scalars, parts_for, quotient};
@@ -186,12 +187,13 @@ impl<'a, 'b> SortJob<'a, 'b> {
         self.one_after_the_other(widths.len() + 1, listeners, |number, source, listeners| {
             let runs = |parameters: &Rc<Parameters>| {
                 let [rows, columns] = self.extents(parameters);
-                let (apply, before) = (parameters.clone(), before.clone());
-                let less = move |a: &Scalars, b: &Scalars| {
-                    let flag = apply.apply_to(&before, &[a, b]).0.into_iter().next();
-                    flag.map_or(Exp::from(false), Exp::from_term)
-                };
-                Runs { rows, columns, at: self.at(&source, parameters), less: Rc::new(less), threads }
+                Runs {
+                    rows,
+                    columns,
+                    at: self.at(&source, parameters),
+                    less: less(parameters, before),
+                    threads,
+                }
             };
             let Some(width) = number.checked_sub(1).and_then(|number| widths.get(number)) else {
                 let called = self.called("sort runs", threads);
@@ -411,6 +413,15 @@ impl<'a, 'b> SortJob<'a, 'b> {
             unsafe { sort.push_with_look_back(plan, digit, words, starts) }
         })
     }
+}
+
+/// Whether an element comes before another one, inside a kernel.
+fn less(parameters: &Rc<Parameters>, before: &Function) -> Less {
+    let (parameters, before) = (parameters.clone(), before.clone());
+    Rc::new(move |a: &Scalars, b: &Scalars| {
+        let flag = parameters.apply_to(&before, &[a, b]).0.into_iter().next();
+        flag.map_or(Exp::from(false), Exp::from_term)
+    })
 }
 
 /// Why the counts of tiles are scanned.

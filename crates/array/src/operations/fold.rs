@@ -19,7 +19,7 @@ use crate::lower::{Common, Hearing, Listeners, Lowering, Separated, Step, separa
 use crate::operation::{Nature, Operation, RANK, Signature, TYPES, ensure, fits, next};
 use crate::program::{Node, NodeId};
 use crate::reduction::{Reduction, instantiate};
-use pumice_scalar::{Function, ScalarType, Term, function};
+use pumice_scalar::{Constant, Function, ScalarType, Term, function};
 use std::any::Any;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -75,6 +75,11 @@ impl Operation for Fold {
             }
         }
         Ok(extents)
+    }
+    fn known_element(&self, shapes: &Shapes<'_>) -> Option<Vec<Constant>> {
+        // Of nothing.
+        let is_empty = matches!(shapes.numbers(0).as_deref(), Ok([0]));
+        is_empty.then(|| self.initial.as_ref()?.constants()).flatten()
     }
     fn nature(&self) -> Nature {
         Nature::Push

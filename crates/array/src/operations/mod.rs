@@ -26,6 +26,7 @@ mod reshape;
 mod scan;
 mod small_loop;
 mod sort;
+mod sort_rows;
 mod trace;
 mod use_;
 mod view;
@@ -56,6 +57,7 @@ pub use reshape::Reshape;
 pub use scan::{Gives, Scan};
 pub(crate) use small_loop::SmallLoopResult;
 pub use sort::{Order, Sort};
+pub use sort_rows::SortRows;
 pub use trace::{Trace, trace_to};
 pub use use_::Use;
 pub use view::View;
@@ -109,6 +111,7 @@ pub const OPERATIONS: &[Listed] = &[
     reshape::LISTED,
     scan::LISTED,
     sort::LISTED,
+    sort_rows::LISTED,
     trace::LISTED,
     use_::LISTED,
     view::LISTED,

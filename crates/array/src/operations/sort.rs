@@ -33,9 +33,65 @@ pub enum Order {
 }
 
 impl Order {
-    fn function(&self) -> &Function {
+    /// An order from the numbers in its text, and its function.
+    pub(super) fn new(attributes: &[i64], function: Function) -> Option<Order> {
+        match attributes {
+            [0] => Some(Order::Keys(function)),
+            [1] => Some(Order::Before(function)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn attributes(&self) -> Vec<i64> {
+        vec![matches!(self, Order::Before(_)).into()]
+    }
+
+    pub(super) fn function(&self) -> &Function {
         match self {
             Order::Keys(function) | Order::Before(function) => function,
+        }
+    }
+
+    /// The same kind of order, with another function.
+    pub(crate) fn with(&self, function: Function) -> Order {
+        match self {
+            Order::Keys(_) => Order::Keys(function),
+            Order::Before(_) => Order::Before(function),
+        }
+    }
+
+    /// Checks that it is an order of elements of these types.
+    pub(super) fn check(&self, types: &[ScalarType]) -> Result<(), String> {
+        match self {
+            Order::Keys(keys) => {
+                fits(keys, types, &keys.result_types())?;
+                let fit = |ty: &ScalarType| !ty.is_float() && !ty.is_signed();
+                ensure(keys.result_types().iter().all(fit), "keys are bool and unsigned integers")
+            }
+            Order::Before(before) => fits(before, &[types, types].concat(), &[ScalarType::Bool]),
+        }
+    }
+
+    /// The elements of a row in this order.
+    pub(super) fn sorted(
+        &self,
+        interpreter: &Interpreter<'_>,
+        row: &[Vec<Constant>],
+    ) -> Result<Elements, Error> {
+        let function = interpreter.evaluator(self.function())?;
+        match self {
+            Order::Keys(_) => {
+                let key = |element: &Vec<Constant>| {
+                    let keys = function(element)?.iter().map(|key| key.bits()).collect::<Vec<u64>>();
+                    Ok((keys, element.clone()))
+                };
+                let mut keyed = row.iter().map(key).collect::<Result<Vec<_>, Error>>()?;
+                keyed.sort_by(|a, b| a.0.cmp(&b.0));
+                Ok(keyed.into_iter().map(|(_, element)| element).collect())
+            }
+            Order::Before(_) => merge_sorted(row, |a, b| {
+                Ok(function(&[a, b].concat())?.first().is_some_and(|flag| flag.is_true()))
+            }),
         }
     }
 }
@@ -44,12 +100,7 @@ pub(super) const LISTED: Listed = Listed {
     keyword: "sort",
     make: |Parts { attributes, functions, .. }| {
         let [function] = <[Function; 1]>::try_from(functions).ok()?;
-        let order = match attributes[..] {
-            [0] => Order::Keys(function),
-            [1] => Order::Before(function),
-            _ => return None,
-        };
-        Some(Arc::new(Sort { order }))
+        Some(Arc::new(Sort { order: Order::new(&attributes, function)? }))
     },
 };
 
@@ -58,31 +109,20 @@ impl Operation for Sort {
         LISTED.keyword
     }
     fn attributes(&self) -> Vec<i64> {
-        vec![matches!(self.order, Order::Before(_)).into()]
+        self.order.attributes()
     }
     fn functions(&self) -> Vec<&Function> {
         vec![self.order.function()]
     }
     fn with_functions(&self, functions: Vec<Function>) -> Arc<dyn Operation> {
         let function = next(&mut functions.into_iter(), self.order.function());
-        let order = match self.order {
-            Order::Keys(_) => Order::Keys(function),
-            Order::Before(_) => Order::Before(function),
-        };
-        Arc::new(Sort { order })
+        Arc::new(Sort { order: self.order.with(function) })
     }
     fn check(&self, signature: &Signature<'_>) -> Result<(), String> {
         let (rank, types) = signature.input()?;
         ensure(rank > 0 && rank == signature.rank, RANK)?;
         ensure(types == signature.types, TYPES)?;
-        match &self.order {
-            Order::Keys(keys) => {
-                fits(keys, types, &keys.result_types())?;
-                let fit = |ty: &ScalarType| !ty.is_float() && !ty.is_signed();
-                ensure(keys.result_types().iter().all(fit), "keys are bool and unsigned integers")
-            }
-            Order::Before(before) => fits(before, &[types, types].concat(), &[ScalarType::Bool]),
-        }
+        self.order.check(types)
     }
     fn extents(&self, shapes: &Shapes<'_>) -> Result<Vec<Extent>, Unplanned> {
         Ok(shapes.same(0))
@@ -104,38 +144,17 @@ impl Operation for Sort {
             let node = lowering.program.node(listeners.producer);
             let lost = || Error::Program(PlacedMessage::at("a sort has no array", node.place));
             let input = *node.inputs.first().ok_or_else(lost)?;
-            let order = match &self.order {
-                Order::Keys(keys) => Order::Keys(lowering.fuser.with_classes(keys)),
-                Order::Before(before) => Order::Before(lowering.fuser.with_classes(before)),
-            };
+            let order = self.order.with(lowering.fuser.with_classes(self.order.function()));
             steps.extend(SortJob::new(lowering, node, input, order).steps(listeners)?);
         }
         Ok(steps)
     }
 
     fn interpret(&self, interpreter: &Interpreter<'_>, node: &Node) -> Result<Elements, Error> {
-        let function = interpreter.evaluator(self.order.function())?;
-        let from = interpreter.input(node, 0);
         let (_, columns) = rows_and_columns(&interpreter.extents(node.inputs[0]));
         let mut all = Elements::new();
-        for row in from.chunks((columns as usize).max(1)) {
-            match &self.order {
-                Order::Keys(_) => {
-                    let key = |element: &Vec<Constant>| {
-                        let keys = function(element)?.iter().map(|key| key.bits()).collect::<Vec<u64>>();
-                        Ok((keys, element.clone()))
-                    };
-                    let mut keyed = row.iter().map(key).collect::<Result<Vec<_>, Error>>()?;
-                    keyed.sort_by(|a, b| a.0.cmp(&b.0));
-                    all.extend(keyed.into_iter().map(|(_, element)| element));
-                }
-                Order::Before(_) => {
-                    let before = |a: &[Constant], b: &[Constant]| {
-                        Ok(function(&[a, b].concat())?.first().is_some_and(|flag| flag.is_true()))
-                    };
-                    all.extend(merge_sorted(row, before)?);
-                }
-            }
+        for row in interpreter.input(node, 0).chunks((columns as usize).max(1)) {
+            all.extend(self.order.sorted(interpreter, row)?);
         }
         Ok(all)
     }

@@ -1,6 +1,7 @@
 //! Results that are written over arguments without further uses: a loop whose rounds change its state element by element has it
 //! in memory once, and caches have room for more of it. Which kernels allow that is for Program IR to say.
 
+use super::in_place::{rename, uses};
 use super::{Launch, Plan, PlanArgument, Step};
 use crate::operation::Given;
 use crate::program::ArrayProgram;
@@ -39,12 +40,6 @@ pub(super) fn over_arguments(plan: &mut Plan, program: &ArrayProgram, arguments:
 
 /// The plan with one buffer, in the place of an input, for it and a result; nothing if that could be seen.
 fn over_buffer(mut plan: Plan, input: usize, result: usize) -> Option<Plan> {
-    let uses = |step: &Step, buffer: usize| match step {
-        Step::Launch(launch) => launch.arguments.contains(&PlanArgument::Buffer(buffer)),
-        Step::Zero(number) => *number == buffer,
-        Step::Copy { from, to } => *from == buffer || *to == buffer,
-        Step::Allocate(_) | Step::Release(_) => false,
-    };
     // The launch that first writes the result is the last one that uses the input.
     let writer = plan.steps.iter().position(|step| uses(step, result))?;
     if plan.steps[writer + 1..].iter().any(|step| uses(step, input)) {
@@ -55,24 +50,8 @@ fn over_buffer(mut plan: Plan, input: usize, result: usize) -> Option<Plan> {
     plan.steps[writer] = Step::Launch(launch);
     plan.steps.retain(|step| !matches!(step, Step::Allocate(number) if *number == result));
     plan.steps.retain(|step| !matches!(step, Step::Release(number) if *number == input));
-    let rename = |buffer: &mut usize| {
-        if *buffer == result {
-            *buffer = input;
-        }
-    };
-    for step in &mut plan.steps {
-        match step {
-            Step::Launch(launch) => {
-                for argument in &mut launch.arguments {
-                    if let PlanArgument::Buffer(buffer) = argument {
-                        rename(buffer);
-                    }
-                }
-            }
-            Step::Copy { from, to } => [from, to].into_iter().for_each(rename),
-            Step::Allocate(buffer) | Step::Zero(buffer) | Step::Release(buffer) => rename(buffer),
-        }
-    }
+    plan.steps.iter_mut().for_each(|step| rename(step, result, input));
+    let rename = |buffer: &mut usize| *buffer = if *buffer == result { input } else { *buffer };
     plan.results.iter_mut().flat_map(|it| &mut it.buffers).for_each(rename);
     plan.arrays.iter_mut().flat_map(|it| &mut it.buffers).for_each(rename);
     Some(plan)

@@ -2,6 +2,7 @@
 //! arrays are a group is decided in `group.rs`, and which are in memory by their forms.
 
 use super::group::Together;
+use super::in_place::without_copies;
 use super::{Buffers, Input, Plan, PlanArgument, PlanOptions, PlannedArray, ResultArray, Step};
 use crate::error::Error;
 use crate::extents::{Extents, Knowledge, Length};
@@ -191,7 +192,9 @@ impl Planner<'_> {
             }
         };
         let results: Vec<ResultArray> = program.results().iter().map(result).collect();
-        let steps = release_after_last_use(steps, &results);
+        let cells = results.iter().flat_map(|result| result.cells.iter().flatten());
+        let kept = results.iter().flat_map(|result| &result.buffers).chain(cells).copied().collect();
+        let steps = release_after_last_use(without_copies(steps, &mut arrays, &kept), &kept);
         let (buffers, sites) = (buffers.into_inner().all, sites.into_inner());
         Ok(Plan { buffers, inputs, arrays, steps, results, sites, reads: None })
     }
@@ -257,11 +260,8 @@ impl Planner<'_> {
     }
 }
 
-/// Adds a release of every buffer that is no result after its last use.
-fn release_after_last_use(steps: Vec<Step>, results: &[ResultArray]) -> Vec<Step> {
-    let cells = results.iter().flat_map(|result| result.cells.iter().flatten());
-    let kept: HashSet<usize> =
-        results.iter().flat_map(|result| &result.buffers).chain(cells).copied().collect();
+/// Adds a release of every buffer that is not kept after its last use.
+fn release_after_last_use(steps: Vec<Step>, kept: &HashSet<usize>) -> Vec<Step> {
     let mut last: HashMap<usize, usize> = HashMap::new();
     for (position, step) in steps.iter().enumerate() {
         match step {

@@ -9,6 +9,7 @@ mod in_order;
 mod queue;
 mod several;
 
+use super::ends::Ends;
 use super::monoid::{Cells, each_thread, now, only_if};
 use crate::effects;
 use crate::item::{Dynamic, Ix, Scalars};
@@ -284,8 +285,9 @@ impl Expansion {
             |_| vec![Exp::<i64>::from(0).term()],
         );
         let total = total.first().map_or(Exp::from(0), |total| Exp::from_term(*total));
-        let (sources, source, get) = (self.sources, self.source.clone(), self.get.clone());
-        InOrder { sources, source, end, get, total: named(total.min(MOST), "total"), few: None }
+        let (source, get) = (self.source.clone(), self.get.clone());
+        let ends = Ends { count: self.sources, end };
+        InOrder { ends, source, get, total: named(total.min(MOST), "total"), few: None }
     }
 
     pub(super) fn source_at(&self, number: Ix) -> (Scalars, Ix) {
@@ -459,13 +461,13 @@ impl Votes {
 }
 
 /// Does something with each of a block's warps as a whole.
-fn each_warp(threads: u32, body: impl FnOnce(Ix)) {
+pub(super) fn each_warp(threads: u32, body: impl FnOnce(Ix)) {
     let warps = Exp::<i64>::from(i64::from(threads / WARP));
     effects::warps(warps.term(), |warp| body(Exp::from_term(warp)));
 }
 
 /// Does something with each lane of a warp.
-fn each_lane(body: impl FnOnce(Ix)) {
+pub(super) fn each_lane(body: impl FnOnce(Ix)) {
     effects::lanes(Exp::<i64>::from(LANES).term(), |lane| body(Exp::from_term(lane)));
 }
 

@@ -6,6 +6,7 @@ mod block_sum;
 mod combine;
 mod compact;
 mod compact_tiles;
+mod ends;
 mod expand;
 mod fold;
 mod fold_sources;
@@ -27,6 +28,7 @@ mod write_tiles;
 
 pub use combine::{Combine, CombinePlan, CombineTask, Combiner, Route};
 pub use compact::{Compact, CompactPlan, CompactTask, counting};
+pub use ends::Ends;
 pub use expand::{Division, ExpandPlan, Expansion, GetElement, InOrder, InOrderPlan, Queue, QueueLayout};
 pub use fold::{Fold, FoldPlan, FoldTask};
 pub use fold_sources::{FoldSources, FoldSourcesPlan};
@@ -43,8 +45,8 @@ pub use replace::{
 pub use rounds::Rounds;
 pub use scan::{ElementAt, Scan, ScanKind, ScanPhases, ScanPlan, ScanTask, ScanWay};
 pub use sort::{
-    CountAt, Digit, FoundDigit, KeyOf, Less, LimitAt, PassDigit, Runs, Sort, SortPlan, SortState, SortTask,
-    SortWay, merge, sort_runs,
+    CountAt, Digit, FoundDigit, KeyOf, Less, LimitAt, PassDigit, Runs, Sort, SortPlan, SortRows,
+    SortRowsPlan, SortState, SortTask, SortWay, merge, sort_runs,
 };
 pub use write::{At, Interior, WritePlan, write, write_rows};
 pub use write_tiles::{can_write_tiles, write_tiles};

@@ -12,10 +12,12 @@
 mod buckets;
 mod look_back;
 mod rank;
+mod rows;
 mod runs;
 mod stretches;
 mod tiles;
 
+pub use rows::{SortRows, SortRowsPlan};
 pub use runs::{Less, Runs, merge, sort_runs};
 
 use super::look_back::take_ticket;

@@ -17,11 +17,21 @@ impl Whole<'_> {
 
     /// Sorts rows by the key that a function gives for their elements.
     pub fn sort_by_key(&self, falls: bool) -> Outcome<Value> {
-        let key = |terms: &[Term]| {
+        self.given(untyped::sorted(&self.described(1)?, self.keys(falls), self.place()))
+    }
+
+    /// `sortSegmentsByKey`, of the function that gives a key, offsets, and the elements.
+    pub fn sort_segments(&self) -> Outcome<Value> {
+        let (offsets, elements) = (self.described(1)?, self.described(2)?);
+        self.given(untyped::sorted_rows(&elements, &offsets, self.keys(false), self.place()))
+    }
+
+    /// The scalars of the key that the first argument gives for an element.
+    fn keys(&self, falls: bool) -> impl Fn(&[Term]) -> Vec<(Term, Falls)> {
+        move |terms| {
             let key = self.of_element(0, &[&self.element], terms).into_iter();
             key.map(|term| (term, Falls(falls))).collect()
-        };
-        self.given(untyped::sorted(&self.described(1)?, key, self.place()))
+        }
     }
 
     /// Sorts rows by a function that says whether one element comes before another.

@@ -164,6 +164,7 @@ pub(super) const BUILTINS: &[(&str, Meaning)] = &[
     ("sortDescendingRows", Outside(|whole| whole.sort(true))),
     ("sortByKeyRows", Outside(|whole| whole.sort_by_key(false))),
     ("sortDescendingByKeyRows", Outside(|whole| whole.sort_by_key(true))),
+    ("sortSegmentsByKey", Outside(|whole| whole.sort_segments())),
     ("permute", Outside(|whole| whole.permute(false))),
     ("permute2", Outside(|whole| whole.permute(false))),
     ("permuteIf", Outside(|whole| whole.permute(true))),

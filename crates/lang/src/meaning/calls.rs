@@ -194,7 +194,8 @@ fn subject(name: &str) -> Option<Subject> {
         | "sortRows"
         | "sortDescendingRows"
         | "sortByKeyRows"
-        | "sortDescendingByKeyRows" => Subject::Sort,
+        | "sortDescendingByKeyRows"
+        | "sortSegmentsByKey" => Subject::Sort,
         "permute" | "permuteIf" | "scatter" | "scatterIf" | "histogram" => Subject::Place,
         "expand" | "expandReduce" | "reduceSegments" => Subject::Expand,
         "filter" | "append" | "appendRows" | "appendColumns" | "iterate" | "iterateNumbered"

@@ -18,15 +18,45 @@ impl<'p> Evaluator<'p> {
             [before, array] if &*call.name == "sortBy" => {
                 self.by_rows(array, 0, span, &|values| self.sorted_by(before, values, span))
             }
-            [key, array] => self.by_rows(array, 0, span, &|values| {
-                let keys = self.each(values.len(), |number| self.apply(key, values[number].clone(), span))?;
-                self.charge_sort(values.len(), span);
-                let mut keyed: Vec<_> = keys.into_iter().zip(values).collect();
-                keyed.sort_by(|(a, _), (b, _)| self.order(a, b, falls));
-                Ok(keyed.into_iter().map(|(_, value)| value).collect())
-            }),
+            [key, array] => {
+                self.by_rows(array, 0, span, &|values| self.sorted_by_key(key, values, falls, span))
+            }
+            [key, offsets, array] => {
+                let all = |value: &Value<'p>| self.all(&self.pull(value, span)?, span);
+                let (offsets, mut values) = (all(offsets)?, all(array)?);
+                let offsets = offsets.iter().map(|offset| self.integer(offset, span));
+                let offsets = offsets.collect::<Outcome<Vec<_>>>()?;
+                let sorted = self.each(offsets.len().saturating_sub(1), |segment| {
+                    let ends = (offsets[segment], offsets[segment + 1]);
+                    if ends.1 < ends.0 {
+                        return Err(self.wrong(span, format!("segment {segment} ends before it begins")));
+                    }
+                    let (first, size) = self.stretch(ends.0, ends.1, values.len(), &call.name, span)?;
+                    let segment = values[first..first + size].to_vec();
+                    Ok((first, self.sorted_by_key(key, segment, falls, span)?))
+                })?;
+                for (first, segment) in sorted {
+                    values.splice(first..first + segment.len(), segment);
+                }
+                self.stored_vector(values, span)
+            }
             _ => Err(self.fault(span, "an argument is missing")),
         }
+    }
+
+    /// Sorts by the key that a function gives.
+    fn sorted_by_key(
+        &self,
+        key: &Value<'p>,
+        values: Vec<Value<'p>>,
+        falls: bool,
+        span: Span,
+    ) -> Outcome<Vec<Value<'p>>> {
+        let keys = self.each(values.len(), |number| self.apply(key, values[number].clone(), span))?;
+        self.charge_sort(values.len(), span);
+        let mut keyed: Vec<_> = keys.into_iter().zip(values).collect();
+        keyed.sort_by(|(a, _), (b, _)| self.order(a, b, falls));
+        Ok(keyed.into_iter().map(|(_, value)| value).collect())
     }
 
     /// Sorts by a function that says whether an element comes before another. Runs are merged, which ends whatever it says.

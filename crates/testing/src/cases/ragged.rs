@@ -86,8 +86,14 @@ pub fn scans(h: &Harness) -> Outcome {
     Ok(())
 }
 
+/// Lengths about the longest that a block sorts, of numbers and of pairs; and only short ones.
+fn lengths_for_sorts() -> [Vec<usize>; 3] {
+    let about_limits = vec![4095, 1, 4097, 0, 4096, 2, 2048, 2049, 5000];
+    [about_limits, (0..700).map(|row| row % 33).collect(), vec![2; 6001]]
+}
+
 pub fn sorts(h: &Harness) -> Outcome {
-    for lengths in lengths() {
+    for lengths in lengths().into_iter().chain(lengths_for_sorts()) {
         let rows = numbers(5, &lengths);
         let rows = each(&rows, |row| row.iter().map(|x| *x as i32).collect());
         let sorted = |row: &[i32]| {
@@ -106,7 +112,20 @@ pub fn sorts(h: &Harness) -> Outcome {
         let program = |rows: AccRagged<(i32, i32)>| rows.sort_by_key(|(x, _)| (x % 5).lt(2));
         h.check_rows(program, &numbered, &each(&numbered, by_key))?;
     }
-    Ok(())
+    // What stands before the first row and behind the last one stays.
+    let sort =
+        |xs: Acc<Vector<i64>>, offsets: Acc<Vector<i64>>| AccRagged::new(xs, offsets).sort().flatten();
+    h.check(sort, (&[9, 8, 7, 2, 1, 5, 4, 3, 0], &[2, 5, 5, 7]), &vec![9, 8, 1, 2, 7, 4, 5, 3, 0])?;
+    h.check(sort, (&[2, 1], &Vec::<i64>::new()), &vec![2, 1])?;
+    let wide = numbers(9, &[300, 5, 256, 257, 0, 4]);
+    let wide = each(&wide, |row| row.iter().map(|x| (*x, [*x; 4])).collect());
+    let by_key = |row: &[(i64, [i64; 4])]| {
+        let mut row = row.to_vec();
+        row.sort_by_key(|(x, _)| -x);
+        row
+    };
+    let program = |rows: AccRagged<(i64, [i64; 4])>| rows.sort_by_key(|(x, _)| -x);
+    h.check_rows(program, &wide, &each(&wide, by_key))
 }
 
 pub fn single_rows(h: &Harness) -> Outcome {
@@ -150,5 +169,8 @@ pub fn mistakes(h: &Harness) -> Outcome {
     let others = numbers(8, &[2, 1, 0]);
     h.expect_error(zipped, (&rows, &others), &["zip_with at", file!(), "arrays of 0 and of 1 elements"])?;
     let beyond = |xs: Acc<Vector<i64>>, offsets: Acc<Vector<i64>>| AccRagged::new(xs, offsets).sum();
-    h.expect_error(beyond, (&[1, 2], &[0, 3]), &["index 2 out of bounds for length 2 in sum at", file!()])
+    h.expect_error(beyond, (&[1, 2], &[0, 3]), &["index 2 out of bounds for length 2 in sum at", file!()])?;
+    let sort = |xs: Acc<Vector<i64>>, offsets: Acc<Vector<i64>>| AccRagged::new(xs, offsets).sort().flatten();
+    h.expect_error(sort, (&[1, 2], &[0, 3]), &["index 2 out of bounds for length 2 in sort at", file!()])?;
+    h.expect_error(sort, (&[1, 2], &[0, 2, 1]), &["a size of -1 in sort at", file!()])
 }

@@ -5,21 +5,20 @@ use super::{GetElement, STRETCHES};
 use crate::item::{Dynamic, Ix, Scalars};
 use crate::level::{Block, Grid, Within};
 use crate::skeletons::compact::number;
+use crate::skeletons::ends::{Ends, numbers};
 use crate::skeletons::monoid::{Cells, each_thread, now};
 use crate::{Profile, Push, effects, named, quotient};
 use pumice_program::WARP;
-use pumice_scalar::{Exp, Op, ScalarType, Term};
+use pumice_scalar::{Exp, Op, ScalarType};
 use std::rc::Rc;
 
 /// Sources, where their elements end, and the elements.
 #[derive(Clone)]
 pub struct InOrder {
-    /// The number of sources.
-    pub sources: Ix,
+    /// The elements of each source.
+    pub ends: Ends,
     /// A source.
     pub source: Rc<dyn Fn(Ix) -> Scalars>,
-    /// The index behind a source's last element: how many elements there are up to there.
-    pub end: Rc<dyn Fn(Ix) -> Ix>,
     /// An element of a source, by its number there.
     pub get: GetElement,
     /// The number of elements.
@@ -84,26 +83,6 @@ impl InOrder {
         }
     }
 
-    /// The source of an element that is at or behind the first of some sources, and at or before the last of others.
-    fn search(&self, index: Ix, (low, high): (Ix, Ix)) -> Ix {
-        let found = effects::repeat_while(
-            &[low.term(), high.term()],
-            |ends| ends[0].compare(Op::Lt, ends[1]),
-            |ends| {
-                let (low, high) = (Exp::<i64>::from_term(ends[0]), Exp::<i64>::from_term(ends[1]));
-                let middle = named((low + high) >> 1, "middle");
-                let is_before = (self.end)(middle).le(index);
-                vec![is_before.select(middle + 1, low).term(), is_before.select(high, middle).term()]
-            },
-        );
-        named(found.first().map_or(low, |found| Exp::from_term(*found)), "source")
-    }
-
-    /// The index of a source's first element.
-    fn begin(&self, source: Ix) -> Ix {
-        named(source.gt(0).select((self.end)((source - 1).max(0)), Exp::from(0)), "begin")
-    }
-
     /// The threads of a block. Each team of neighbouring threads has a stretch of the elements, of which a thread takes every so many, and
     /// goes on from the source that it has.
     fn by_block(&self, threads: u32, first: Ix, count: Ix, write: &dyn Fn(Ix, Scalars)) {
@@ -116,7 +95,7 @@ impl InOrder {
         if let Some(limits) = &limits {
             each_thread(teams as u32 + 1, |limit| {
                 let index = first + (limit * stretch).min(count - 1);
-                let source = self.search(index, (Exp::from(0), self.sources - 1));
+                let source = self.ends.search(index);
                 limits.write(limit, &Scalars(vec![source.term()]));
             });
             effects::sync();
@@ -137,9 +116,9 @@ impl InOrder {
                 let ahead = || {
                     let source = match self.few {
                         Some(most) => self.among_few(index, most),
-                        None => self.ahead(index, source, last),
+                        None => self.ends.ahead(index, source, last),
                     };
-                    vec![source.term(), self.begin(source).term(), (self.end)(source).term()]
+                    vec![source.term(), self.ends.begin(source).term(), self.ends.end(source).term()]
                 };
                 let held = effects::choose(end.le(index).term(), ahead, |_| held.to_vec());
                 let [source, begin, _] = numbers(&held);
@@ -156,41 +135,23 @@ impl InOrder {
         while half > 0 {
             let next = source + half;
             // One before the last is the most that is asked for.
-            let is_before = next.le(most) & (self.end)((next - 1).min(most - 1)).le(index);
+            let is_before = next.le(most) & self.ends.end((next - 1).min(most - 1)).le(index);
             source = named(is_before.select(next, source), "source");
             half /= 2;
         }
         source
     }
 
-    /// The source of an element, which is this one, the last one or between them: looked for over twice the distance each time, and by
-    /// halving from there.
-    fn ahead(&self, index: Ix, source: Ix, last: Ix) -> Ix {
-        let found = effects::repeat_while(
-            &[source.term(), source.term(), Exp::<i64>::from(1).term()],
-            |state| {
-                let [_, high, _] = numbers(state);
-                (high.lt(last) & (self.end)(high).le(index)).term()
-            },
-            |state| {
-                let [_, high, step] = numbers(state);
-                vec![(high + 1).term(), (high + step).min(last).term(), (step * 2).term()]
-            },
-        );
-        let [low, high, _] = numbers(&found);
-        self.search(index, (low, high))
-    }
-
     /// A worker, which goes from source to source.
     fn by_worker(&self, first: Ix, end: Ix, write: &dyn Fn(Ix, Scalars)) {
         each_thread(1, |_| {
-            let source = self.search(first, (Exp::from(0), self.sources - 1));
+            let source = self.ends.search(first);
             effects::repeat_while(
                 &[source.term(), first.term()],
                 |at| at[1].compare(Op::Lt, end.term()),
                 |at| {
                     let (source, from) = (Exp::<i64>::from_term(at[0]), Exp::<i64>::from_term(at[1]));
-                    let (begin, to) = (self.begin(source), named((self.end)(source).min(end), "to"));
+                    let (begin, to) = (self.ends.begin(source), named(self.ends.end(source).min(end), "to"));
                     let scalars = now(&(self.source)(source));
                     let one = Exp::<i64>::from(1).term();
                     effects::sequential(from.term()..to.term(), one, &[], |index, _| {
@@ -203,9 +164,4 @@ impl InOrder {
             );
         });
     }
-}
-
-/// Numbers that a loop or a condition gives.
-fn numbers<const N: usize>(terms: &[Term]) -> [Ix; N] {
-    std::array::from_fn(|at| terms.get(at).map_or(Exp::from(0), |term| Exp::from_term(*term)))
 }

@@ -7,6 +7,7 @@ use crate::item::{Ix, Scalars};
 use crate::named;
 use crate::skeletons::between_hooks;
 use crate::skeletons::compact::{adding, number};
+use crate::skeletons::ends::Ends;
 use crate::skeletons::monoid::{Cells, each_thread, now, only_if, scan_lanes};
 use crate::skeletons::scan_tiles::scan_totals;
 use pumice_program::WARP;
@@ -35,9 +36,8 @@ fn in_order(expansion: &Expansion, first: Ix, threads: u32, ends: Cells) -> InOr
     let (count, source) = (i64::from(threads), expansion.source.clone());
     let total = named(number::<i64>(&ends.read(count - 1)), "total");
     InOrder {
-        sources: Exp::from(count),
+        ends: Ends { count: Exp::from(count), end: Rc::new(move |at| number(&ends.read(at))) },
         source: Rc::new(move |at| source(first + at)),
-        end: Rc::new(move |at| number(&ends.read(at))),
         get: expansion.get.clone(),
         total,
         few: Some(count),

@@ -8,7 +8,7 @@ use crate::skeletons::compact::number;
 use crate::skeletons::monoid::{now, select};
 use crate::skeletons::scan::ElementAt;
 use crate::{Grid, Push, effects, named};
-use pumice_scalar::{Exp, Op, Term};
+use pumice_scalar::{Constant, Exp, Op, Primitive, Term};
 use std::rc::Rc;
 
 /// Whether one element comes before another.
@@ -105,7 +105,12 @@ pub fn merge(runs: Runs, width: Ix, share: Ix) -> Push<Grid, Dynamic, Ix> {
 }
 
 /// The least number, of those from `low` to `high`, of which a question is not answered with yes: it is so for all from there on.
-fn split(low: Ix, high: Ix, question: impl FnOnce(Ix) -> Exp<bool>) -> Ix {
+pub(super) fn split<T: Primitive>(
+    low: Exp<T>,
+    high: Exp<T>,
+    question: impl FnOnce(Exp<T>) -> Exp<bool>,
+) -> Exp<T> {
+    let one = Term::from(Constant::from_bits(T::TYPE, 1));
     let found = effects::repeat_while(
         &[low.term(), high.term()],
         |state| match *state {
@@ -114,13 +119,14 @@ fn split(low: Ix, high: Ix, question: impl FnOnce(Ix) -> Exp<bool>) -> Ix {
         },
         |state| {
             let [low, high] = *state else { return state.to_vec() };
-            let (low, high): (Ix, Ix) = (Exp::from_term(low), Exp::from_term(high));
-            let middle = named((low + high) >> 1, "half");
-            let yes = question(middle);
-            vec![yes.select(middle + 1, low).term(), yes.select(high, middle).term()]
+            let half = low.binary(Op::Add, high).binary(Op::Shr, one);
+            let half = effects::compute(&[half]).first().copied().unwrap_or(low);
+            let yes = question(Exp::from_term(half));
+            let [low, high] = [[half.binary(Op::Add, one), low], [high, half]];
+            [low, high].map(|[a, b]| Term::apply(Op::Select, T::TYPE, &[yes.term(), a, b])).to_vec()
         },
     );
-    number::<i64>(&Scalars(found))
+    number::<T>(&Scalars(found))
 }
 
 /// Takes elements from two runs, of which each is given by its first and its end, and writes them to a range of the row.
