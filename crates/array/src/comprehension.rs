@@ -241,6 +241,42 @@ pub fn each<L: Lift>(size: Exp<i64>, initial: L, step: impl FnOnce(Exp<i64>, L) 
     while_((Exp::from(0), initial), |(number, _)| number.lt(size), next).1
 }
 
+/// Sources whose elements are each computed by a loop, and those whose elements' loops are divided among threads: all of them are on one side,
+/// and the other one has none. Loops are for sources with elements enough for every thread to have one.
+#[track_caller]
+pub fn by_size<T: Elt>(
+    vector: &Acc<Vector<T>>,
+    size: impl Fn(T::Exp) -> Exp<i64>,
+) -> (Acc<Vector<T>>, Acc<Vector<T>>) {
+    let place = Place::caller("reduction");
+    let all = vector.size();
+    let stretch = |count: Exp<i64>| vector.clone().stretch(Exp::from(0), 1, count, place);
+    // Many sources have many elements, whatever their sizes.
+    let few = all.lt(MANY_LOOPS);
+    let few_sources = few.select(all, Exp::from(0));
+    let size = |x| size(x).max(0).min(MANY_LOOPS);
+    let total = match expanding::is_fixed(&lifted(size)) {
+        true => {
+            few_sources
+                * size(T::Exp::from_terms(&mut T::types().into_iter().map(|ty| Constant::zero(ty).into())))
+        }
+        false => {
+            stretch(few_sources).mapped(size, place).folded(Some(Exp::from(0)), |a, b| a + b, place).the()
+        }
+    };
+    let divided = (few & total.lt(MANY_LOOPS)).select(all, Exp::from(0));
+    (stretch(all - divided), stretch(divided))
+}
+
+/// That of two vectors which has elements, if one has none.
+#[track_caller]
+pub fn one_or_other<T: Elt>(one: Acc<Vector<T>>, other: Acc<Vector<T>>) -> Acc<Vector<T>> {
+    one.joined(vec![other], Place::caller("reduction"))
+}
+
+/// So many loops are enough for all threads of a large device to have one.
+const MANY_LOOPS: i64 = 1 << 16;
+
 /// Sort keys: keys as nested pairs, and the direction of each scalar.
 pub struct Keys<K> {
     keys: K,
@@ -300,18 +336,17 @@ pub fn grouped<T: Elt, K: Lift, L: Lift>(
     value: impl FnOnce(T::Exp) -> L,
     combine: impl Fn(L, L) -> L,
 ) -> Acc<Vector<(K::Elt, L::Elt)>> {
-    groups(vector, key, value, combine, Place::caller("group_by"))
+    let place = Place::caller("group_by");
+    let pairs = vector.mapped(|x| (key(x), value(x)), place);
+    groups::<K, L>(by_first::<K, L::Elt>(pairs, place), combine, place)
 }
 
-fn groups<T: Elt, K: Lift, L: Lift>(
-    vector: Acc<Vector<T>>,
-    key: impl FnOnce(T::Exp) -> K,
-    value: impl FnOnce(T::Exp) -> L,
+/// The groups of pairs of a key and a value, which are in the order of their keys.
+fn groups<K: Lift, L: Lift>(
+    sorted: Acc<Vector<(K::Elt, L::Elt)>>,
     combine: impl Fn(L, L) -> L,
     place: Place,
 ) -> Acc<Vector<(K::Elt, L::Elt)>> {
-    let pairs = vector.mapped(|x| (key(x), value(x)), place);
-    let sorted = by_first::<K, L::Elt>(pairs, place);
     let keys: Acc<Vector<K::Elt>> = sorted.clone().mapped(|(key, _)| key, place);
     // Groups are reduced as sources of an expansion are: large ones are shared by many threads, small ones are not.
     let (runs, most) = (keys.runs(place), nullary(|| vec![sorted.size().term()]));

@@ -23,7 +23,7 @@ impl<D: Shape, S: Elt> Acc<Array<D, S>> {
         let combine = operator::<T>(combine);
         let target = lifted(|(index, element): (D::Index, S::Exp)| target(index, element));
         let inputs = vec![defaults.described().clone(), self.described().clone()];
-        Acc::<Array<E, T>>::new(Permute { rank: D::RANK, combine, target }, inputs, place)
+        Acc::<Array<E, T>>::new(Permute { rank: D::RANK, combine, target, distinct: false }, inputs, place)
     }
 
     /// Combines every element into an array of defaults, at the index that `target` gives for its own index.

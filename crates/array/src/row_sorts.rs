@@ -10,7 +10,7 @@ use crate::operations::{Fold, Order, Permute, Sort, SortRows};
 use crate::rows::short_number;
 use crate::sorting::Falls;
 use crate::untyped::{by_keys, expanded, generated, length, of, zipped};
-use pumice_scalar::{Exp, Function, Place, ScalarType, Term};
+use pumice_scalar::{Exp, Function, Place, ScalarType, Term, while_};
 use std::sync::Arc;
 
 /// The elements of rows in the order of keys, each with its direction; stably. Offsets say where each row begins, and at last where the last
@@ -22,6 +22,28 @@ pub fn sorted_rows(
     place: Place,
 ) -> Arc<Described> {
     by_keys(values, keys, |values, keys| in_order(values, offsets, keys, place), place)
+}
+
+/// The elements of each of so many rows in the order of keys, as [`sorted_rows`] sorts them. The number of an element's row is a function of it,
+/// and does not fall.
+pub fn sorted_in_rows(
+    array: &Arc<Described>,
+    (rows, row): (Exp<i64>, impl Fn(&[Term]) -> Term),
+    keys: impl Fn(&[Term]) -> Vec<(Term, Falls)>,
+    place: Place,
+) -> Arc<Described> {
+    let offset = |number: Term| {
+        let halve = |(low, high): (Exp<i64>, Exp<i64>)| {
+            let middle = (low + high) >> 1;
+            let is_before =
+                Exp::<i64>::from_term(row(&array.element(&[middle.term()], None))).lt(Exp::from_term(number));
+            (is_before.select(middle + 1, low), is_before.select(high, middle))
+        };
+        let all = (Exp::from(0), Exp::from_term(length(array)));
+        vec![while_(all, |(low, high): (Exp<i64>, Exp<i64>)| low.lt(high), halve).0.term()]
+    };
+    let offsets = generated((rows + 1).term(), offset, vec![ScalarType::I64], place);
+    sorted_rows(array, &offsets, keys, place)
 }
 
 fn in_order(
@@ -85,8 +107,10 @@ fn in_order(
     let placed = |terms: &[Term]| [&terms[1..2], &terms[3..]].concat();
     let placed = zipped(&[&places, &sorted], placed, placed_types.clone(), place);
     let target = of(&[&[ScalarType::I64], &placed_types[..]].concat(), |terms| {
-        [&[Exp::from(true).term()], &terms[1..]].concat()
+        // Every place is in the vector: nothing is to be checked.
+        let place = number(terms, 1).clamp(0, Exp::<i64>::from_term(length(values)) - 1);
+        [&[Exp::from(true).term(), place.term()], &terms[2..]].concat()
     });
     let combine = of(&[&types[..], &types[..]].concat(), |both| both[..types.len()].to_vec());
-    Described::new(Permute { rank: 1, combine, target }, vec![short, placed], 1, types, place)
+    Described::new(Permute { rank: 1, combine, target, distinct: true }, vec![short, placed], 1, types, place)
 }

@@ -5,7 +5,7 @@ use crate::described::{Described, building};
 use crate::expanding::{checked, is_fixed};
 use crate::operations::{Expand, ExpandReduce, Filter, Generate, Order, Reshape, Sort, View, ZipWith};
 use crate::program::read;
-pub use crate::row_sorts::sorted_rows;
+pub use crate::row_sorts::{sorted_in_rows, sorted_rows};
 use crate::sorting::{Falls, in_order};
 use pumice_scalar::{Constant, Exp, Function, Op, Place, ScalarType, Term, function};
 use std::sync::Arc;

@@ -283,8 +283,8 @@ pub(crate) trait Language {
         self.barrier()
     }
 
-    /// Returns the statement after a branch with a barrier of the block inside, if one is needed.
-    fn barrier_after_branch(&self) -> Option<&'static str> {
+    /// Returns the statement at the end of a side with a barrier of the block inside, and after its branch, if one is needed.
+    fn barrier_around_ends(&self) -> Option<&'static str> {
         None
     }
 

@@ -219,6 +219,7 @@ impl Writer<'_> {
             let value = self.value(joined.then);
             self.assign(joined.var, &value, None);
         }
+        self.end_branch(then);
         if !otherwise.is_empty() || !results.is_empty() {
             self.sink().reopen("else");
             self.statements(otherwise);
@@ -226,6 +227,7 @@ impl Writer<'_> {
                 let value = self.value(joined.otherwise);
                 self.assign(joined.var, &value, None);
             }
+            self.end_branch(otherwise);
         }
         self.sink().close();
         self.waits_conditionally |= [then, otherwise].iter().all(|side| side.iter().any(waits));

@@ -54,9 +54,8 @@ impl Writer<'_> {
                         let value = self.value(if is_then { joined.then } else { joined.otherwise });
                         self.assign(joined.var, &value, Some(&going));
                     }
-                    self.text.close();
+                    self.close_branch(list);
                     self.predication.predicate = outer.clone();
-                    self.end_branch(list);
                 }
             }
             Stmt::While { carried, header, condition, body } => {

@@ -122,9 +122,9 @@ impl Language for OpenCl {
         Some(BARRIER)
     }
 
-    fn barrier_after_branch(&self) -> Option<&'static str> {
+    fn barrier_around_ends(&self) -> Option<&'static str> {
         // PoCL makes a copy of what follows a barrier in a branch, up to the next barrier that all paths have, and gets
-        // that wrong where it has loops of its own. With a barrier right after the branch there is nothing to copy.
+        // that wrong where it has loops or branches of its own. With a barrier before and after the end there is nothing to copy.
         self.barrier()
     }
 

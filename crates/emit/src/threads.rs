@@ -58,14 +58,21 @@ fn loads_evenly(stmt: &Stmt, predication: &Predication) -> bool {
 }
 
 impl Writer<'_> {
-    /// Writes what must stand after a branch with these statements inside. All threads take the same side of a branch in
-    /// which they wait for each other, so they all come to it.
+    /// Writes what must stand at the end of a side of a branch with these statements, and after the branch. All threads take the same side of
+    /// a branch in which they wait for each other, so they all come to it.
     pub(crate) fn end_branch<'s>(&mut self, inside: impl IntoIterator<Item = &'s Stmt>) {
-        if let Some(barrier) = self.language.barrier_after_branch()
+        if let Some(barrier) = self.language.barrier_around_ends()
             && inside.into_iter().any(waits)
         {
             self.text.line(barrier);
         }
+    }
+
+    /// Closes a branch that has one side, these statements.
+    pub(crate) fn close_branch(&mut self, inside: &[Stmt]) {
+        self.end_branch(inside);
+        self.text.close();
+        self.end_branch(inside);
     }
 
     /// Writes a parallel loop.
@@ -126,9 +133,9 @@ impl Writer<'_> {
             }
         }
         self.statements(body);
-        self.text.close();
-        if !repeats && !whole {
-            self.end_branch(body);
+        match repeats || whole {
+            true => self.text.close(),
+            false => self.close_branch(body),
         }
     }
 
@@ -162,9 +169,9 @@ impl Writer<'_> {
         let outer = self.predication.predicate.replace(active);
         self.statements(body);
         self.predication.predicate = outer;
-        self.text.close();
-        if branches {
-            self.end_branch(body);
+        match branches {
+            true => self.close_branch(body),
+            false => self.text.close(),
         }
     }
 

@@ -3,12 +3,13 @@
 //! always computed (`hoist.rs` decides); one without qualifiers is of a group.
 
 use crate::expression::{Outer, condition, has_qualifiers, value};
+use crate::hoist::reduces;
 use crate::inner::{Drawing, makes, refuse_shadowing};
 use crate::join::{Join, join};
-use crate::parse::{Kind, Qualifier, comprehension, live, qualifiers};
+use crate::parse::{Comprehension, Kind, Qualifier, comprehension, live, qualifiers};
 use crate::source::{Drawn, draw, number};
 use crate::stages::{Joined, Stages};
-use crate::tokens::{Names, Separator, first_span, has, mention, names, split_once};
+use crate::tokens::{Names, Separator, first_span, has, mention, names, split, split_once};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use std::collections::VecDeque;
@@ -33,6 +34,8 @@ pub struct Reduction {
     fold: Option<(Expr, Expr)>,
     head: TokenStream,
     qualifiers: Vec<Qualifier>,
+    /// The qualifiers as they are written.
+    written: Vec<TokenStream>,
 }
 
 /// A reduction of an expansion, for each environment.
@@ -65,6 +68,9 @@ impl Reduction {
     /// Parses the text between the brackets, with qualifiers.
     pub fn parse(name: &Ident, tokens: TokenStream) -> Result<Reduction> {
         let (fold, tokens) = Self::operator(name, tokens)?;
+        let all =
+            if name == "count" { Some(tokens.clone()) } else { split_once(tokens.clone(), Separator::Bar).1 };
+        let written = split(all.unwrap_or_default(), Separator::Comma);
         let (head, qualifiers) = if name == "count" {
             let (before, behind) = split_once(tokens.clone(), Separator::Bar);
             let is_generator = has(&before, Separator::Arrow);
@@ -81,7 +87,7 @@ impl Reduction {
         } else {
             return Err(Self::without(name, Error::new(name.span(), "")));
         };
-        Ok(Reduction { name: name.clone(), fold, head, qualifiers })
+        Ok(Reduction { name: name.clone(), fold, head, qualifiers, written })
     }
 
     /// Lowers to a reduction of an inner array, if one is needed: where its elements are sorted, grouped, cut, made distinct,
@@ -168,7 +174,8 @@ impl Reduction {
             let message = format!("of a group, write `{name}![{}]`", if name == "count" { "" } else { "x" });
             return Err(Error::new(name.span(), message));
         }
-        Ok(Some(Reduction { name: name.clone(), fold, head, qualifiers: Vec::new() }))
+        let (qualifiers, written) = (Vec::new(), Vec::new());
+        Ok(Some(Reduction { name: name.clone(), fold, head, qualifiers, written }))
     }
 
     fn operator(name: &Ident, tokens: TokenStream) -> Result<(Option<(Expr, Expr)>, TokenStream)> {
@@ -306,6 +313,36 @@ impl Reduction {
         let element = quote_spanned!(span=> { #bind #start #element });
         let combine = self.operator_of(bound, outer)?;
         Ok(Some(Expansion { join, size, element, neutral, combine, span }))
+    }
+
+    /// Returns what it reduces, if computing one of that is a loop: for further generators, a reduction of their own, or one in an
+    /// expression. That is itself done for all elements together, or by loops.
+    pub fn of_elements(&self, bound: &Names) -> Option<Comprehension> {
+        let (name, span) = (&self.name, self.name.span());
+        let mut inside = bound.clone();
+        let mut has_loops = false;
+        for (position, qualifier) in self.qualifiers.iter().enumerate() {
+            let is_generator = matches!(qualifier.kind, Kind::Generators(_));
+            if position > 0 && is_generator && self.neutral().is_some() {
+                let (head, rest) = (&self.head, self.written.get(position..)?);
+                let head = match name == "count" {
+                    true => quote_spanned!(span=> #name![#(#rest),*]),
+                    false => quote_spanned!(span=> #name![#head | #(#rest),*]),
+                };
+                return Some(Comprehension { head, qualifiers: self.qualifiers[..position].to_vec() });
+            }
+            let mut expressions = qualifier.clone();
+            has_loops |=
+                !is_generator && expressions.expressions().iter().any(|tokens| reduces(tokens, &inside));
+            inside.extend(qualifier.binds().iter().map(Ident::to_string));
+        }
+        has_loops |= reduces(&self.head, &inside);
+        let is_plain =
+            !self.qualifiers.iter().skip(1).any(|qualifier| matches!(qualifier.kind, Kind::Generators(_)));
+        (has_loops && is_plain).then(|| {
+            let head = if name == "count" { quote_spanned!(span=> 1i64) } else { self.head.clone() };
+            Comprehension { head, qualifiers: self.qualifiers.clone() }
+        })
     }
 
     /// Emits the value of the reduction, from the reduced value of its expansion.

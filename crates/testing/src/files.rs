@@ -49,6 +49,7 @@ files! {
     "loops"
     "parts"
     "permute"
+    "permute_distinct"
     "product"
     "refused_concat"
     "refused_condition"

@@ -1,13 +1,12 @@
 //! Functions that macros call for rows: generators that draw from one, inner arrays, and inner comprehensions that are sorted, grouped and cut.
 
-use super::{groups, present};
+use super::{Keys, groups, present};
 use crate::acc::Acc;
 use crate::data::{Matrix, Vector};
 use crate::expanding::part_within;
 use crate::ragged::AccRagged;
-use crate::rows::short_number;
-use crate::sorting::Falls;
-use pumice_scalar::{Elt, Exp, FailureKind, Lift, OptionExp, Place, Site};
+use crate::row_sorts::sorted_in_rows;
+use pumice_scalar::{Elt, Exp, FailureKind, IntoExp, Lift, OptionExp, Place, Site, Term};
 
 /// Arrays with rows that a generator can draw from.
 #[diagnostic::on_unimplemented(
@@ -134,19 +133,38 @@ pub fn first_of_rows<T: Elt>(
     ranked.kept(|(rank, x)| rank.lt(count(x)), place).mapped(|(_, x)| x, place)
 }
 
-/// The number of one of so many rows, to sort by: 32 bits, which take half as many passes as 64.
+/// The elements of each of so many rows in the order of their keys: of elements in the order of their rows.
 #[track_caller]
-pub fn row_key(row: Exp<i64>, rows: Exp<i64>) -> Exp<u32> {
-    short_number(row, rows, Place::caller("order_by"))
+pub fn ordered_in_rows<T: Elt, K: Lift>(
+    vector: Acc<Vector<T>>,
+    rows: Exp<i64>,
+    row: impl Fn(T::Exp) -> Exp<i64>,
+    keys: impl Fn(T::Exp) -> Keys<K>,
+) -> Acc<Vector<T>> {
+    in_order_of_rows(vector, (rows, row), keys, Place::caller("order_by"))
+}
+
+fn in_order_of_rows<T: Elt, K: Lift>(
+    vector: Acc<Vector<T>>,
+    (rows, row): (Exp<i64>, impl Fn(T::Exp) -> Exp<i64>),
+    keys: impl Fn(T::Exp) -> Keys<K>,
+    place: Place,
+) -> Acc<Vector<T>> {
+    let element = |terms: &[Term]| T::Exp::from_terms(&mut terms.iter().copied());
+    let keys = |terms: &[Term]| {
+        let Keys { keys, directions } = keys(element(terms));
+        keys.terms().into_iter().zip(directions).collect()
+    };
+    let row = |terms: &[Term]| row(element(terms)).term();
+    Acc::from_described(sorted_in_rows(vector.described(), (rows, row), keys, place))
 }
 
 /// Elements beside the number of their row, of which there are so many: each once, in rising order by row.
 #[track_caller]
 pub fn once_in_rows<T: Elt>(rows: Exp<i64>, numbered: Acc<Vector<(i64, T)>>) -> Acc<Vector<(i64, T)>> {
     let place = Place::caller("distinct");
-    let falls = || vec![Falls(false); 1 + T::types().len()];
-    let key = |(row, x): (Exp<i64>, T::Exp)| ((short_number(row, rows, place), x), falls());
-    numbered.sorted_by(key, place).unique()
+    let row = |(row, _): (Exp<i64>, T::Exp)| row;
+    in_order_of_rows(numbered, (rows, row), |(_, x)| Keys::default().rising(x), place).unique()
 }
 
 /// The groups of elements with equal keys in each of so many rows, in rising order by row and key, beside the number of their row: each
@@ -162,9 +180,33 @@ pub fn grouped_in_rows<T: Elt, K: Lift, L: Lift>(
     combine: impl Fn(L, L) -> L,
 ) -> Acc<Vector<(i64, (K::Elt, L::Elt))>> {
     let place = Place::caller("group_by");
-    let key_in_rows = |x: T::Exp| (short_number(row(x), rows, place), key(x));
-    let groups = groups(vector, key_in_rows, value, combine, place);
-    groups.mapped(|((row, key), combined): ((Exp<u32>, K), L)| (row.cast::<i64>(), (key, combined)), place)
+    let pairs = vector.mapped(|x| ((row(x), key(x)), value(x)), place);
+    let row = |((row, _), _): ((Exp<i64>, K), L)| row;
+    let keys = |((_, key), _): ((Exp<i64>, K), L)| Keys::default().rising(key);
+    let sorted = in_order_of_rows(pairs, (rows, row), keys, place);
+    let groups = groups::<(Exp<i64>, K), L>(sorted, combine, place);
+    groups.mapped(|((row, key), combined): ((Exp<i64>, K), L)| (row, (key, combined)), place)
+}
+
+/// Reduces each row with an operator that has a neutral element.
+#[track_caller]
+pub fn reduced_rows<T: Elt>(
+    rows: AccRagged<T>,
+    neutral: impl IntoExp<T>,
+    combine: impl FnOnce(T::Exp, T::Exp) -> T::Exp,
+) -> Acc<Vector<T>> {
+    let place = Place::caller("reduction");
+    rows.flatten().fold_stretches::<T>(&rows.offsets(), |x, _| x, neutral.into_exp(), combine, place)
+}
+
+/// Reduces each row that has elements.
+#[track_caller]
+pub fn reduced_rows_some<T: Elt>(
+    rows: AccRagged<T>,
+    combine: impl FnOnce(T::Exp, T::Exp) -> T::Exp,
+) -> Acc<Vector<Option<T>>> {
+    let place = Place::caller("reduction");
+    rows.flatten().fold_stretches_some::<T>(&rows.offsets(), |x, _| x, combine, place)
 }
 
 /// Rows of these elements with these lengths.

@@ -31,14 +31,21 @@ pub struct Permute {
     /// From the index of an element and its scalars: whether it has a target, its index in the result, and the value to
     /// combine there.
     pub target: Function,
+    /// Whether no two elements have the same target: nobody waits for another one then. Where two do, the result has something of either.
+    pub distinct: bool,
 }
 
 pub(super) const LISTED: Listed = Listed {
     keyword: "permute",
     make: |Parts { attributes, functions, .. }| match (&attributes[..], <[Function; 2]>::try_from(functions))
     {
-        ([rank], Ok([combine, target])) => {
-            Some(Arc::new(Permute { rank: usize::try_from(*rank).ok()?, combine, target }))
+        ([rank, distinct @ ..], Ok([combine, target])) => {
+            let distinct = match distinct {
+                [] => false,
+                [1] => true,
+                _ => return None,
+            };
+            Some(Arc::new(Permute { rank: usize::try_from(*rank).ok()?, combine, target, distinct }))
         }
         _ => None,
     },
@@ -63,7 +70,7 @@ impl Operation for Permute {
         LISTED.keyword
     }
     fn attributes(&self) -> Vec<i64> {
-        vec![self.rank as i64]
+        [self.rank as i64].into_iter().chain(self.distinct.then_some(1)).collect()
     }
     fn functions(&self) -> Vec<&Function> {
         vec![&self.combine, &self.target]
@@ -71,7 +78,7 @@ impl Operation for Permute {
     fn with_functions(&self, functions: Vec<Function>) -> Arc<dyn Operation> {
         let mut functions = functions.into_iter();
         let (combine, target) = (next(&mut functions, &self.combine), next(&mut functions, &self.target));
-        Arc::new(Permute { rank: self.rank, combine, target })
+        Arc::new(Permute { combine, target, ..*self })
     }
     fn check(&self, signature: &Signature<'_>) -> Result<(), String> {
         let [(rank, types), (source_rank, source_types)] = signature.inputs[..] else {
@@ -198,6 +205,7 @@ impl Permute {
         let space = lowering.space_of(node.inputs[SOURCE]);
         let task = CombineTask {
             operator: &combine,
+            distinct: self.distinct,
             targets: lowering.extents.size(node.id),
             elements: lowering.extents.size(space),
             cost: cost.unwrap_or(u32::MAX),

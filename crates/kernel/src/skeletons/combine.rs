@@ -31,6 +31,8 @@ pub enum Combine {
     CompareAndSwap,
     /// Under a lock.
     Lock,
+    /// By plain reads and writes: each element has a target of its own.
+    Alone,
     /// In a table of the block's own, which is combined into the targets when the block is done.
     Privatised,
 }
@@ -41,6 +43,7 @@ impl fmt::Display for Combine {
             Combine::Native => "native atomics",
             Combine::CompareAndSwap => "compare-and-swap",
             Combine::Lock => "locks",
+            Combine::Alone => "plain writes",
             Combine::Privatised => "private tables",
         })
     }
@@ -65,7 +68,7 @@ impl Combine {
                 all(|update| matches!(update, Atomic(_) | Replace | ReplaceIf(_) | Keep)) && one_replaced
             }
             Combine::CompareAndSwap => all(|update| *update != Entangled) && one_replaced && !compares_bool,
-            Combine::Lock => true,
+            Combine::Lock | Combine::Alone => true,
             Combine::Privatised => all(|update| matches!(update, Atomic(_) | Keep)),
         }
     }
@@ -81,6 +84,8 @@ impl Combine {
 pub struct CombineTask<'a> {
     /// The operator of (new element, old element).
     pub operator: &'a Function,
+    /// Whether no two elements have the same target.
+    pub distinct: bool,
     /// Number of targets.
     pub targets: i64,
     /// Number of elements, or what it is at most.
@@ -213,9 +218,11 @@ impl CombinePlan {
         updates: &[ColumnUpdate],
         tables: Option<Tables>,
     ) -> CombinePlan {
-        let possible = |how: &Combine| how.fits(task.operator, updates);
+        let possible =
+            |how: &Combine| how.fits(task.operator, updates) && (*how != Combine::Alone || task.distinct);
         const WANTED: &str = "the compiler's options ask for it";
         let (how, why) = match task.wanted.filter(possible) {
+            _ if task.distinct => (Combine::Alone, "each element has a target of its own"),
             Some(Combine::Privatised) if tables.is_some() => (Combine::Privatised, WANTED),
             Some(how) if how != Combine::Privatised => (how, WANTED),
             _ if possible(&Combine::Privatised) && tables.as_ref().is_some_and(|tables| tables.pays) => (
@@ -401,10 +408,11 @@ impl Combiner {
                 let lock = target & i64::from(plan.locks.max(1) - 1);
                 check::if_within(lock, *length, *place, |lock| {
                     update::under_lock((*memory, lock), || {
-                        update::alone(operator, cells, target.term(), value)
+                        update::alone(operator, updates, cells, target.term(), value)
                     });
                 });
             }
+            _ if plan.how == Combine::Alone => update::alone(operator, updates, cells, target.term(), value),
             _ => update::by_columns(operator, updates, cells, target.term(), value),
         }
     }

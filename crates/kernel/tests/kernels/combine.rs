@@ -116,6 +116,7 @@ fn check<T: Elt + Debug>(
                 targets: TARGETS as i64,
                 elements: 4099,
                 cost: 1,
+                distinct: false,
                 wanted: Some(*how),
             };
             for plan in plans(&profile, &task) {
@@ -221,6 +222,7 @@ fn scatter<T: Elt + Debug>(ways: &[Combine], value: impl Fn(u64) -> T) {
                 targets: 5000,
                 elements: 4099,
                 cost: 1,
+                distinct: false,
                 wanted: Some(*how),
             };
             let plan = CombinePlan::new(compiler.device().profile(), &task);
@@ -250,7 +252,14 @@ fn the_new_element_takes_the_place_of_the_old_one() {
 #[test]
 fn whoever_wins_a_place_wins_all_of_it() {
     let operator = operator::<(i64, i64)>(|new, _| new);
-    let task = CombineTask { operator: &operator, targets: 3, elements: 9000, cost: 1, wanted: None };
+    let task = CombineTask {
+        operator: &operator,
+        targets: 3,
+        elements: 9000,
+        distinct: false,
+        cost: 1,
+        wanted: None,
+    };
     let elements: Vec<_> = (0..9000i64).map(|i| (Some(i % 3), (i, i * i))).collect();
     for compiler in compilers() {
         let plan = CombinePlan::new(compiler.device().profile(), &task);
@@ -263,12 +272,48 @@ fn whoever_wins_a_place_wins_all_of_it() {
 }
 
 #[test]
+fn nobody_waits_where_each_element_has_a_target_of_its_own() {
+    // New columns replace old ones, or all are computed.
+    let operators =
+        [operator::<(i32, i64)>(|new, _| new), operator::<(i32, i64)>(|(a, b), (c, d)| (a - c, b + d))];
+    for (replaces, operator) in [true, false].into_iter().zip(operators) {
+        let task = CombineTask {
+            operator: &operator,
+            targets: 5000,
+            elements: 4099,
+            distinct: true,
+            cost: 1,
+            wanted: None,
+        };
+        for compiler in compilers() {
+            let plan = CombinePlan::new(compiler.device().profile(), &task);
+            assert_eq!((plan.how, plan.locks), (Combine::Alone, 0));
+            let defaults: Vec<(i32, i64)> = (0..5000).map(|i| (i, i64::from(i) * 3)).collect();
+            let target = |i: i64| i * 2801 % 5000;
+            let elements: Vec<_> = (0..4099).map(|i| (Some(target(i)), (i as i32, i))).collect();
+            let mut expected = defaults.clone();
+            for i in 0..4099 {
+                let old = &mut expected[target(i) as usize];
+                *old = if replaces { (i as i32, i) } else { (i as i32 - old.0, i + old.1) };
+            }
+            assert_eq!(run(&compiler, plan, &operator, &defaults, &elements).expect("it runs"), expected);
+        }
+    }
+}
+
+#[test]
 fn an_index_that_no_target_has_is_a_failure() {
     let operator = operator::<i32>(|a, b| a + b);
     for compiler in compilers() {
         for (how, outside) in [(Native, 10), (Privatised, 10), (Lock, -1), (CompareAndSwap, i64::MIN)] {
-            let task =
-                CombineTask { operator: &operator, targets: 10, elements: 300, cost: 1, wanted: Some(how) };
+            let task = CombineTask {
+                operator: &operator,
+                targets: 10,
+                elements: 300,
+                distinct: false,
+                cost: 1,
+                wanted: Some(how),
+            };
             let plan = CombinePlan::new(compiler.device().profile(), &task);
             let mut elements: Vec<_> = (0..300).map(|i| (Some(i64::from(i) % 10), i)).collect();
             elements[123].0 = Some(outside);
@@ -287,7 +332,10 @@ fn the_way_is_chosen_by_operator_targets_and_elements() {
     let keyed = operator::<(i32, i32)>(|(a, b), (c, d)| cond(a.gt(c), || (a, b), || (c, d)));
     let gpu = pumice::layers::runtime::devices::Sim::gpu_profile();
     let choose = |operator: &Function, targets: i64, elements: i64, cost: u32| {
-        Combine::choose(&gpu, &CombineTask { operator, targets, elements, cost, wanted: None })
+        Combine::choose(
+            &gpu,
+            &CombineTask { operator, targets, elements, cost, distinct: false, wanted: None },
+        )
     };
     assert_eq!(choose(&sum, 256, 1 << 26, 4), Privatised);
     assert_eq!(choose(&sum, 1 << 16, 1 << 26, 4), Privatised);

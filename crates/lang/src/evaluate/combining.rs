@@ -57,7 +57,7 @@ impl Whole<'_> {
         // The index of the element, which does not matter, then its scalars.
         let parameters = [vec![ScalarType::I64], source.types().to_vec()].concat();
         let target = self.evaluator.function_of(&parameters, |terms| Ok(target(&terms[1..])))?;
-        self.give(Permute { rank: 1, combine, target }, vec![defaults, source])
+        self.give(Permute { rank: 1, combine, target, distinct: false }, vec![defaults, source])
     }
 
     /// `expand`, of a function to the number of elements of each source, and one to an element by its number.

@@ -5,7 +5,7 @@ use crate::expression::{Outer, parsed, value};
 use crate::inner::{self, Chain, Drawing, chain, is_drawn_from, makes, taken};
 use crate::parse::{Comprehension, Generator, Kind, Qualifier};
 use crate::pattern::Pattern;
-use crate::reduction::{Reduction, is_reduction};
+use crate::reduction::{Expansion, Reduction, is_reduction};
 use crate::source::{Drawn, draw};
 use crate::tokens::{Names, mention, names};
 use proc_macro2::{Ident, Span, TokenStream};
@@ -28,12 +28,6 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Emits the key that environments are sorted by first, so that those of a row stay together.
-    pub fn key(&self, span: Span) -> TokenStream {
-        let (row, count) = (&self.row, &self.count);
-        quote_spanned!(span=> ::pumice::comprehension::row_key(#row, #count))
-    }
-
     /// Marks names as having a value in each environment, whatever they mean outside.
     pub fn hide(&mut self, names: &[Ident]) {
         self.outside.retain(|outside| !names.iter().any(|name| name == outside));
@@ -53,6 +47,13 @@ impl Rows {
         }
         let (pattern, environments, row) = (pattern(&self.variables, &wanted), &self.environments, &self.row);
         quote_spanned!(span=> let #pattern = ::pumice::comprehension::of_row(&#environments, #row);)
+    }
+
+    /// Emits the environments of each row in the order of keys.
+    pub fn ordered(&self, environment: &[Ident], keys: TokenStream, span: Span) -> TokenStream {
+        let (vector, row, count) = (vector_name(), &self.row, &self.count);
+        let of_row = pattern(environment, &names(&quote!(#row)));
+        quote_spanned!(span=> ::pumice::comprehension::ordered_in_rows(#vector, #count, |#of_row| #row, #keys))
     }
 
     /// Emits the groups of each row, beside its number, by functions for the key, for values, and for the combination of two values.
@@ -119,6 +120,36 @@ impl Stages {
         self.outer.all_inner().insert(name.to_string(), rows.clone());
         self.aligned.insert(name.to_string());
         Ok(rows)
+    }
+
+    /// Emits the reduction of the rows that a comprehension gives, one for each environment in a variable.
+    pub(super) fn reduced_rows(
+        &mut self,
+        environments: &Ident,
+        inner: Comprehension,
+        Expansion { neutral, combine, span, .. }: &Expansion,
+    ) -> Result<TokenStream> {
+        let span = *span;
+        let before = self.outer.all_inner().clone();
+        let mut inside = Stages {
+            outer: std::mem::take(&mut self.outer),
+            environment: self.environment.clone(),
+            started: true,
+            rows: self.rows.clone(),
+            ..Stages::default()
+        };
+        inside.then(quote!(#environments), span);
+        let row = inside.outer.fresh("row");
+        let rows = inside.make_rows(&row, inner, span)?;
+        let (block, outer) = inside.closed(match neutral {
+            Some(neutral) => {
+                quote_spanned!(span=> ::pumice::comprehension::reduced_rows(#rows, #neutral, #combine))
+            }
+            None => quote_spanned!(span=> ::pumice::comprehension::reduced_rows_some(#rows, #combine)),
+        });
+        self.outer = outer;
+        *self.outer.all_inner() = before;
+        Ok(block)
     }
 
     /// Names the lengths of the rows that qualifiers give, if these are known before: those of one generator, with bindings

@@ -163,12 +163,26 @@ impl Stages {
             found.extend(hoist(tokens, &bound, &mut self.outer)?);
             mentioned.extend(names(tokens));
         }
-        for Hoisted { name, expansion } in &found {
-            let Expansion { join, size, element, neutral, combine, span } = expansion;
+        for Hoisted { name, expansion, elements: inner } in &mut found {
+            let Expansion { join, size, element, neutral, combine, span } = &*expansion;
             let sized = pattern(&self.environment, &names(size));
             let elements = pattern(&self.environment, &names(element));
+            let mut by_rows = None;
             let (sources, functions) = match join {
-                None => (quote!(#vector.clone()), quote!(|#sized| #size, |#elements, #number| #element)),
+                None => {
+                    let functions = quote!(|#sized| #size, |#elements, #number| #element);
+                    let sources = match inner.take() {
+                        None => quote!(#vector.clone()),
+                        Some(inner) => {
+                            let (loops, rows) = (self.outer.fresh("sources"), self.outer.fresh("sources"));
+                            self.add(quote_spanned!(*span=>
+                                let (#loops, #rows) = ::pumice::comprehension::by_size(&#vector, |#sized| #size);));
+                            by_rows = Some(self.reduced_rows(&rows, inner, expansion)?);
+                            quote!(#loops)
+                        }
+                    };
+                    (sources, functions)
+                }
                 Some(Join { range, first, end, .. }) => {
                     let is_mentioned = |name: &&Ident| names(element).contains(&name.to_string());
                     let kept: Vec<Ident> = self.environment.iter().filter(is_mentioned).cloned().collect();
@@ -181,14 +195,18 @@ impl Stages {
                     )
                 }
             };
-            self.add(match neutral {
-                Some(neutral) => quote_spanned!(*span=>
-                    let #name = #sources.expand_reduce(#functions, #neutral, #combine);),
-                None => quote_spanned!(*span=>
-                    let #name = #sources.expand_reduce_some(#functions, #combine);),
-            });
+            let mut reduced = match neutral {
+                Some(neutral) => {
+                    quote_spanned!(*span=> #sources.expand_reduce(#functions, #neutral, #combine))
+                }
+                None => quote_spanned!(*span=> #sources.expand_reduce_some(#functions, #combine)),
+            };
+            if let Some(by_rows) = by_rows {
+                reduced = quote_spanned!(*span=> ::pumice::comprehension::one_or_other(#reduced, #by_rows));
+            }
+            self.add(quote_spanned!(*span=> let #name = #reduced;));
         }
-        for Hoisted { name, expansion: Expansion { span, .. } } in &found {
+        for Hoisted { name, expansion: Expansion { span, .. }, .. } in &found {
             let is_mentioned = |name: &&Ident| mentioned.contains(&name.to_string());
             let mut environment: Vec<Ident> = self.environment.iter().filter(is_mentioned).cloned().collect();
             let kept = pattern(&self.environment, &mentioned);
@@ -348,18 +366,18 @@ impl Stages {
             }
             Kind::Order(keys) => {
                 let mut order = quote_spanned!(span=> ::pumice::comprehension::Keys::default());
-                if let Some(rows) = &self.rows {
-                    let row = rows.key(span);
-                    order = quote_spanned!(span=> #order.rising(#row));
-                }
                 for (key, falls) in keys {
                     let key = value(key, &bound, &mut self.outer)?;
                     let method = Ident::new(if falls { "falling" } else { "rising" }, span);
                     order = quote_spanned!(span=> #order.#method(#key));
                 }
                 let pattern = pattern(&self.environment, &names(&order));
+                let keys = quote_spanned!(span=> |#pattern| #order);
                 self.then(
-                    quote_spanned!(span=> ::pumice::comprehension::ordered(#vector, |#pattern| #order)),
+                    match &self.rows {
+                        Some(rows) => rows.ordered(&self.environment, keys, span),
+                        None => quote_spanned!(span=> ::pumice::comprehension::ordered(#vector, #keys)),
+                    },
                     span,
                 );
             }

@@ -198,6 +198,45 @@ pub fn loops_of_rows(h: &Harness) -> Outcome {
     Ok(())
 }
 
+/// Reductions of what is itself reduced: of so few elements that their loops are divided, of so many that each has a thread, and of many sources.
+pub fn reductions_of_reductions(h: &Harness) -> Outcome {
+    let sums = h.compile(|ns: Acc<Vector<i64>>, k: Exp<i64>| {
+        comp![(sum![sum![n * y - z | z <- 0..(n + y) % k] | y <- 0..n], count![y <- 0..n, z <- 0..y % 5, z != 2]) | n <- ns]
+    })?;
+    let extrema = h.compile(|ns: Acc<Vector<i64>>, k: Exp<i64>| {
+        comp![
+            (
+                max![min![(x * y) % 97 - z | z <- 0..=x % 3] | y <- 0..=x],
+                fold!(|a, b| a ^ b, 1; sum![1 | z <- 0..k, z > y] | y <- 0..x % 6),
+                any![all![z != y | z <- 0..x, z > 3] | y <- 0..5]
+            )
+            | n <- ns, let x = n % 11
+        ]
+    })?;
+    for ns in [vec![], vec![5], vec![3, 0, 70, 1], vec![70_001, 4], vec![3; 70_000]] {
+        let all = |n: &i64| {
+            let inner = |y: i64| (0..(n + y) % 9).map(move |z| n * y - z).sum::<i64>();
+            let count = (0..*n).map(|y| (0..y % 5).filter(|z| *z != 2).count() as i64).sum::<i64>();
+            ((0..*n).map(inner).sum::<i64>(), count)
+        };
+        sums.check((&ns, 9), &ns.iter().map(all).collect::<Vec<_>>())?;
+        let all = |n: &i64| {
+            let x = n % 11;
+            let least = |y: i64| (0..=x % 3).map(|z| (x * y) % 97 - z).min().unwrap_or(0);
+            let folded = (0..x % 6).fold(1i64, |sum, y| sum ^ (0..4).filter(|z| *z > y).count() as i64);
+            let any = (0..5).any(|y| (0..x).filter(|z| *z > 3).all(|z| z != y));
+            ((0..=x).map(least).max().unwrap_or(0), folded, any)
+        };
+        extrema.check((&ns, 4), &ns.iter().map(all).collect::<Vec<_>>())?;
+    }
+    // In rows, and of three levels.
+    let rows = |ns: Acc<Vector<i64>>| comp![[sum![max![sum![i * j - l | l <- 0..k] | k <- 0..=j] | j <- 0..i] | i <- 0..n] | n <- ns];
+    let level = |i: i64, j: i64| (0..=j).map(|k| (0..k).map(|l| i * j - l).sum::<i64>()).max().unwrap_or(0);
+    let row = |n: &i64| (0..*n).map(|i| (0..i).map(|j| level(i, j)).sum::<i64>()).collect();
+    let ns = [4, 0, 9];
+    h.check_rows(rows, &ns, &ns.iter().map(row).collect::<Vec<Vec<i64>>>().into())
+}
+
 /// The same in parts, as after a run for which memory did not suffice, and what is drawn and reduced in parts.
 pub fn parts(h: &Harness) -> Outcome {
     h.in_parts(3, |h| {

@@ -129,6 +129,7 @@ macro_rules! for_each_case {
                 groups
                 loops
                 loops_of_rows
+                reductions_of_reductions
                 chunks
                 parts
             }
@@ -246,6 +247,7 @@ macro_rules! for_each_case {
                 rows_are_sorted
                 rows_of_rank_three
                 orders_of_indices
+                sorted_and_scattered
                 the_largest
                 sorts_among_others
             }

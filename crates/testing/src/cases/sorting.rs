@@ -138,6 +138,21 @@ pub fn rows_are_sorted(h: &Harness) -> Outcome {
     Ok(())
 }
 
+/// Elements of several columns, which go from the sort's last pass to places that are looked up.
+pub fn sorted_and_scattered(h: &Harness) -> Outcome {
+    let program = h.compile(|xs: Acc<Vector<(i64, i64, i64)>>, places: Acc<Vector<i64>>| {
+        xs.clone().sort_by_key(|(key, _, _)| key).scatter(places, xs)
+    })?;
+    for n in [0i64, 1, 700, 3000, 3001] {
+        let xs: Vec<(i64, i64, i64)> = (0..n).map(|i| (i * 37 % (n + 2) % 7, i, -i)).collect();
+        let mut expected = xs.clone();
+        expected.sort_by_key(|(key, _, _)| *key);
+        expected.reverse();
+        program.check((&xs, &(0..n).rev().collect::<Vec<_>>()), &expected)?;
+    }
+    Ok(())
+}
+
 pub fn orders_of_indices(h: &Harness) -> Outcome {
     let argsort = h.compile(|xs: Acc<Vector<i32>>| xs.argsort())?;
     for size in [3, 1000] {

@@ -480,7 +480,7 @@ impl Maker<'_, '_> {
             let value = expressions(self.choices, values, &types);
             [vec![goes], there, value].concat()
         });
-        let permute = Permute { rank, combine, target };
+        let permute = Permute { rank, combine, target, distinct: false };
         node(permute, &[&defaults, &source], &defaults.extents, &types, "permute")
     }
 

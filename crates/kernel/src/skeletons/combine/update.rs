@@ -82,7 +82,19 @@ pub(super) fn differ(a: Term, b: Term) -> Exp<bool> {
 }
 
 /// Combines an element with the old one as a whole. Nobody else may update this target meanwhile, whose index is in bounds.
-pub(super) fn alone(operator: &Operator, cells: &Cells, index: Term, new: &Scalars) {
+pub(super) fn alone(
+    operator: &Operator,
+    updates: &[ColumnUpdate],
+    cells: &Cells,
+    index: Term,
+    new: &Scalars,
+) {
+    if updates.iter().all(|update| *update == ColumnUpdate::Replace) {
+        for ((memory, _), new) in cells.iter().zip(&new.0) {
+            effects::store(*memory, index, *new);
+        }
+        return;
+    }
     let old = cells.iter().map(|(memory, ty)| effects::read_now(*memory, *ty, index));
     let results = effects::compute(&operator(new.clone(), Scalars(old.collect())).0);
     for ((memory, _), result) in cells.iter().zip(results) {

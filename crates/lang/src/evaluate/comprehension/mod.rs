@@ -21,9 +21,8 @@ use crate::ast::{Expr, ExprKind, Pattern, PatternKind, Qualifier};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::types::Type;
-use pumice_array::operations::{Order, Sort};
-use pumice_array::{Described, Falls, in_order, joined_parts, untyped};
-use pumice_scalar::{Op, Term};
+use pumice_array::{Described, Falls, joined_parts, untyped};
+use pumice_scalar::{Exp, Op, Place, Term};
 use rows::{Part, Rows};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -37,6 +36,20 @@ struct Rest<'a> {
     qualifiers: &'a [Qualifier],
     /// The names that are used there.
     live: &'a Names,
+}
+
+/// Sorts an array by keys; where its elements begin with the number of one of so many outer rows, in each of these.
+fn sorted(
+    array: &Arc<Described>,
+    outer: Option<Term>,
+    keys: impl Fn(&[Term]) -> Vec<(Term, Falls)>,
+    place: Place,
+) -> Arc<Described> {
+    let number = |terms: &[Term]| terms.first().copied().unwrap_or(whole(0));
+    match outer {
+        Some(count) => untyped::sorted_in_rows(array, (Exp::from_term(count), number), keys, place),
+        None => untyped::sorted(array, keys, place),
+    }
 }
 
 impl Evaluator {
@@ -80,7 +93,7 @@ impl Evaluator {
             }
             let described = self.results_of(rows, element, element_type, span)?;
             let described = match qualifiers.last() {
-                Some(Qualifier::Distinct(span)) => self.distinct(&described, *span),
+                Some(Qualifier::Distinct(span)) => self.distinct(&described, None, *span),
                 _ => described,
             };
             Ok(self.vector(element_type, described))
@@ -164,13 +177,11 @@ impl Evaluator {
     }
 
     /// Removes duplicates from results, and sorts them in ascending order.
-    fn distinct(&self, results: &Arc<Described>, span: Span) -> Arc<Described> {
-        let (types, place) = (results.types().to_vec(), self.place("distinct", span));
-        let keys = pumice_scalar::function(&types, |terms| {
-            terms.iter().map(|term| in_order(*term, Falls(false))).collect()
-        });
-        let sort = Sort { order: Order::Keys(keys) };
-        untyped::unique(&Described::new(sort, vec![results.clone()], 1, types, place), place)
+    fn distinct(&self, results: &Arc<Described>, outer: Option<Term>, span: Span) -> Arc<Described> {
+        let place = self.place("distinct", span);
+        let number = outer.iter().len();
+        let rising = |terms: &[Term]| terms.iter().skip(number).map(|term| (*term, Falls(false))).collect();
+        untyped::unique(&sorted(results, outer, rising, place), place)
     }
 
     fn stored_value(&self, value: &Value, span: Span) -> Outcome<Vec<Term>> {
@@ -257,18 +268,16 @@ impl Evaluator {
         }
         let staged = self.staged(rows, span, keys.iter().map(|(key, _)| key).collect())?;
         let input = staged.array(place);
-        let keyed = |terms: &[Term]| {
-            let number = terms.iter().take(usize::from(rows.numbered)).map(|number| (*number, Falls(false)));
-            number.chain(staged.values(terms).into_iter().zip(directions.iter().copied())).collect()
-        };
-        let sorted = untyped::sorted(&input, keyed, place);
+        let keys =
+            |terms: &[Term]| staged.values(terms).into_iter().zip(directions.iter().copied()).collect();
+        let sorted = sorted(&input, rows.outer, keys, place);
         let sorted = self.kept(sorted)?;
         rows.array = Some(self.alive(sorted));
         self.pruned(rows, live, &staged, place)
     }
 
     fn take(self: &Rc<Self>, rows: &mut Rows, count: &Expr) -> Outcome<()> {
-        if rows.numbered {
+        if rows.outer.is_some() {
             return self.take_of_each(rows, count);
         }
         if let Some(name) = self.names_in(count).iter().find(|name| rows.binds(name)) {

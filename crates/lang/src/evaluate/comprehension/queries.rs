@@ -5,6 +5,7 @@ use super::super::scalars::whole;
 use super::super::value::Value;
 use super::super::{Evaluator, Mode, Names, Outcome};
 use super::rows::{Part, Rows, Stretch, names_of};
+use super::sorted;
 use crate::ast::{Drawn, Expr, ExprKind, Name, Operator, Pattern};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
@@ -150,7 +151,7 @@ impl Evaluator {
         let ty = rows.environment.resolve(&self.checked.type_of(key.id));
         let key_types = columns(&ty, self.sums()).ok_or_else(|| self.not_stored(&ty, key.span))?;
         // Groups of an inner comprehension are those of one row of the outer one.
-        let number = vec![ScalarType::I64; usize::from(rows.numbered)];
+        let number = vec![ScalarType::I64; rows.outer.iter().len()];
         let key_types = [&number[..], &key_types].concat();
         let staged = self.staged(rows, key.span, vec![key])?;
         let named = self.named_keys(key, &ty, rows);
@@ -166,8 +167,11 @@ impl Evaluator {
         let count = key_types.len();
         let keyed = untyped::zipped(&inputs, with_key, [&key_types[..], &member_types].concat(), place);
         let keyed = self.kept(keyed)?;
-        let rising = |terms: &[Term]| terms.iter().take(count).map(|term| (*term, Falls(false))).collect();
-        let sorted = self.alive(untyped::sorted(&keyed, rising, place));
+        let rising = |terms: &[Term]| {
+            let keys = terms.iter().take(count).skip(number.len());
+            keys.map(|term| (*term, Falls(false))).collect()
+        };
+        let sorted = self.alive(sorted(&keyed, rows.outer, rising, place));
         let runs = self.alive(untyped::runs(&untyped::columns(&sorted, 0..count, place), place));
         let stretch = self.members(rows, &kept, count, &sorted, key.span)?;
         let is_number: Vec<bool> = (0..rows.parts.len()).map(|part| part < number.len()).collect();

@@ -80,7 +80,7 @@ impl Evaluator {
         let types = [&[ScalarType::I64], array.types()].concat();
         rows.array = Some(self.alive(untyped::with_index(array, <[Term]>::to_vec, types, place)));
         rows.parts.insert(0, Part::Column(ROW.into(), Type::Scalar(ScalarType::I64)));
-        rows.numbered = true;
+        rows.outer = Some(count);
         let behind: Names = [Name::from(ROW)].into();
         rows.scopes.push((rows.parts.len(), behind));
         let types = columns(inner, self.sums()).ok_or_else(|| self.not_stored(inner, span))?;
@@ -113,7 +113,7 @@ impl Evaluator {
         };
         let numbered = match &element.kind {
             ExprKind::Comprehension(_, qualifiers) => match qualifiers.last() {
-                Some(Qualifier::Distinct(span)) => self.alive(self.distinct(&numbered, *span)),
+                Some(Qualifier::Distinct(span)) => self.alive(self.distinct(&numbered, rows.outer, *span)),
                 _ => numbered,
             },
             _ => numbered,
@@ -221,6 +221,7 @@ impl Evaluator {
             rank: 1,
             combine: function(&[int; 2], |terms| vec![terms[0].binary(Op::Add, terms[1])]),
             target: function(&parameters, one),
+            distinct: false,
         };
         self.alive(Described::new(permute, vec![zeros, numbered.clone()], 1, vec![int], place))
     }

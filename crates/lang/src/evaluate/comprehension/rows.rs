@@ -50,9 +50,9 @@ pub(super) struct Rows {
     pub parts: Vec<Part>,
     /// The names that are the same in every row.
     pub environment: Environment,
-    /// Whether the first scalar of a row is the number of the row of an outer comprehension that it belongs to. Sorting, grouping and
+    /// The number of rows of an outer comprehension, where the first scalar of a row says to which of them it belongs. Sorting, grouping and
     /// `take` then apply among the rows of one number.
-    pub numbered: bool,
+    pub outer: Option<Term>,
     /// For each inner comprehension that is being drawn from: the number of its first part, and the names that are used behind it.
     pub scopes: Vec<(usize, Names)>,
 }
@@ -71,7 +71,7 @@ impl Part {
 impl Rows {
     pub fn new(environment: Environment) -> Rows {
         let (pending, parts, scopes) = (Vec::new(), Vec::new(), Vec::new());
-        Rows { array: None, pending, parts, environment, numbered: false, scopes }
+        Rows { array: None, pending, parts, environment, outer: None, scopes }
     }
 
     /// Whether each row has its own meaning of a name.
