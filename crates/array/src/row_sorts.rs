@@ -15,6 +15,16 @@ use std::sync::Arc;
 
 /// The elements of rows in the order of keys, each with its direction; stably. Offsets say where each row begins, and at last where the last
 /// one ends; what is in no row stays as it is. A row that is not in the vector, or ends before it begins, is a failure at the place.
+///
+/// ```
+/// use pumice::layers::array::{Falls, untyped};
+/// use pumice::{layers::scalar::Place, prelude::*, run};
+/// let (xs, offsets) = (use_(&[3i64, 1, 2, 9, 8]), use_(&[0i64, 3, 5]));
+/// let keys = |terms: &[_]| vec![(terms[0], Falls(false))];
+/// let sorted = untyped::sorted_rows(xs.described(), offsets.described(), keys, Place::new("sort", "prices.pum", 3, 7));
+/// assert_eq!(run(Acc::<Vector<i64>>::from_described(sorted))?.to_vec()?, [1, 2, 3, 8, 9]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 pub fn sorted_rows(
     values: &Arc<Described>,
     offsets: &Arc<Described>,
@@ -26,6 +36,18 @@ pub fn sorted_rows(
 
 /// The elements of each of so many rows in the order of keys, as [`sorted_rows`] sorts them. The number of an element's row is a function of it,
 /// and does not fall.
+///
+/// ```
+/// use pumice::layers::array::{Falls, untyped};
+/// use pumice::{layers::scalar::Place, prelude::*, run};
+/// let xs = use_(&[(0i64, 3i64), (0, 1), (2, 9), (2, 8)]);
+/// let keys = |terms: &[_]| vec![(terms[1], Falls(false))];
+/// let place = Place::new("order_by", "prices.pum", 3, 7);
+/// let sorted = untyped::sorted_in_rows(xs.described(), (Exp::from(3), |terms: &[_]| terms[0]), keys, place);
+/// let sorted = Acc::<Vector<(i64, i64)>>::from_described(sorted);
+/// assert_eq!(run(sorted)?.to_vec()?, [(0, 1), (0, 3), (2, 8), (2, 9)]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 pub fn sorted_in_rows(
     array: &Arc<Described>,
     (rows, row): (Exp<i64>, impl Fn(&[Term]) -> Term),

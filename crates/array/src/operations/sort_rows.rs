@@ -35,6 +35,12 @@ pub(super) const LISTED: Listed = Listed {
 
 impl SortRows {
     /// The most elements of a row that a block has room for, whatever the device.
+    ///
+    /// ```
+    /// use pumice::layers::{array::operations::SortRows, scalar::ScalarType};
+    /// assert_eq!(SortRows::limit(&[ScalarType::I32]), 4096);
+    /// assert_eq!(SortRows::limit(&[ScalarType::I64; 2]), 1024);
+    /// ```
     pub fn limit(types: &[ScalarType]) -> i64 {
         SortRowsPlan::limit(types)
     }

@@ -1,5 +1,5 @@
 //! Workloads of sparse matrices and nested ranges: products of a matrix in compressed rows with a vector, as a fold of segments
-//! and as a comprehension; rows of different lengths that are folded, scanned and sorted; and Pythagorean triples that are counted.
+//! and as a comprehension; rows of different lengths that are folded, scanned and sorted; reductions of reductions; and Pythagorean triples that are counted.
 
 use super::inputs::{hash, uniform, words};
 use super::reference::{check_all, check_exactly};
@@ -14,6 +14,7 @@ pub fn workloads(rows: usize, elements: usize, limit: i64) -> Vec<Workload> {
     let mut all: Vec<Workload> = kinds.into_iter().map(|kind| by_segments(kind, rows)).collect();
     all.extend(kinds.map(|kind| by_comprehension(kind, rows)));
     all.extend([Kind::Band, Kind::PowerLaw].into_iter().flat_map(|kind| of_rows(kind, elements)));
+    all.extend(of_reductions(elements as i64));
     all.push(triples(limit));
     all
 }
@@ -185,6 +186,33 @@ fn running_sums(row: &[i32]) -> Vec<i32> {
     });
     sums.collect()
 }
+
+/// Returns workloads that reduce reductions: few long ones, which are divided among threads, and the same as loops of a thread.
+fn of_reductions(elements: i64) -> [Workload; 2] {
+    let inner = elements / 1024;
+    let workload = |name: &str, program: Nested| {
+        Workload::new(format!("nested sums {name}"), elements as usize, 0, move |timing| {
+            let xs: Vec<i64> = (0..64).collect();
+            let sum = |x: i64, y: i64| (0..inner).map(|z| (x * 7 + y) ^ z).sum::<i64>();
+            let expected: Vec<i64> = xs.iter().map(|x| (0..16).map(|y| sum(*x, y)).sum()).collect();
+            timing.median(program, (Vector::from(xs), inner), |found| check_exactly(&found, &expected))
+        })
+    };
+    [
+        workload(
+            "divided",
+            |xs, inner| comp![sum![sum![(x * 7 + y) ^ z | z <- 0..inner] | y <- 0..16] | x <- xs],
+        ),
+        // What may not be computed stays where it is.
+        workload(
+            "as loops",
+            |xs, inner| comp![sum![if y < 16 { sum![(x * 7 + y) ^ z | z <- 0..inner] } else { 0 } | y <- 0..16] | x <- xs],
+        ),
+    ]
+}
+
+/// A program over sources, and how many elements each inner reduction has.
+type Nested = fn(Acc<Vector<i64>>, Exp<i64>) -> Acc<Vector<i64>>;
 
 fn triples(limit: i64) -> Workload {
     Workload::new(format!("triples below {limit}"), limit as usize, 8, move |timing| {

@@ -85,7 +85,7 @@ impl SortRowsPlan {
         let items = if bytes(types) <= 8 { 15 } else { 7 };
         let divisions = [(128, items), (256, items), (512, items), (1024, items), (1024, 15)];
         let mut fitting = divisions.into_iter().filter(fits);
-        let largest = divisions.into_iter().filter(fits).next_back().unwrap_or((128, 15));
+        let largest = divisions.into_iter().rfind(fits).unwrap_or((128, 15));
         let (threads, items) = fitting.find(|division| tile(division) >= 3 * most).unwrap_or(largest);
         let window = (tile(&(threads, items)) - most).max(1);
         SortRowsPlan { threads, items, window, most, warps: profile.native_warps }
