@@ -104,7 +104,10 @@ fn in_order(
         Described::new(Fold { operator: both, initial: Some(none) }, vec![sizes], 0, pair.clone(), place);
     let longest = of(&[], |_| measured.element(&[], None)[..1].to_vec());
     let short = SortRows { order: Order::Keys(keys.clone()), longest };
-    let short = Described::new(short, vec![values.clone(), offsets.clone()], 1, types.clone(), place);
+    let short = match limit {
+        0 => values.clone(),
+        _ => Described::new(short, vec![values.clone(), offsets.clone()], 1, types.clone(), place),
+    };
 
     // Where no row is long, none is looked at: all of what follows has no element.
     let none_is_long = number(&measured.element(&[], None), 1).eq(0);

@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 /// A key that costs more instructions than this is computed once and moved with its element.
 const CHEAP_KEY: u32 = 12;
+/// Elements of more bytes are read where they are once they are in order; passes of sorts move their keys.
+const LARGE_ELEMENT: usize = 64;
 
 /// A function from scalars of these types.
 pub(crate) fn of(types: &[ScalarType], f: impl FnOnce(&[Term]) -> Vec<Term>) -> Function {
@@ -105,7 +107,8 @@ pub fn sorted(
     by_keys(array, keys, sort, place)
 }
 
-/// Sorts by keys, each with its direction: by functions of the elements if they cost little, otherwise by what stands before each element.
+/// Sorts by keys, each with its direction: by functions of the elements if they cost little, otherwise by what stands before each element, or
+/// its index if it is large.
 pub(crate) fn by_keys(
     array: &Arc<Described>,
     keys: impl Fn(&[Term]) -> Vec<(Term, Falls)>,
@@ -119,18 +122,23 @@ pub(crate) fn by_keys(
         directions = keys.iter().map(|(term, falls)| (term.ty(), *falls)).collect();
         keys.into_iter().map(|(term, falls)| in_order(term, falls)).collect()
     });
-    if direct.cost() <= CHEAP_KEY && read(&direct).is_empty() {
+    let is_large = array.rank() == 1 && types.iter().map(|ty| ty.bytes()).sum::<usize>() > LARGE_ELEMENT;
+    if !is_large && direct.cost() <= CHEAP_KEY && read(&direct).is_empty() {
         return sort(array, direct);
     }
-    let with_keys: Vec<ScalarType> = directions.iter().map(|(ty, _)| *ty).chain(types).collect();
-    let add = |terms: &[Term]| {
-        let keys = keys(terms).into_iter().map(|(term, _)| term);
-        keys.chain(terms.iter().copied()).collect()
-    };
-    let keyed = zipped(&[array], add, with_keys.clone(), place);
+    // Behind the keys stands the element, or where it is if that is less to move.
+    let behind = if is_large { vec![ScalarType::I64] } else { types.clone() };
+    let with_keys: Vec<ScalarType> = directions.iter().map(|(ty, _)| *ty).chain(behind).collect();
     let moved = of(&with_keys, |terms| {
         terms.iter().zip(&directions).map(|(term, (_, falls))| in_order(*term, *falls)).collect()
     });
+    let keys = |terms: &[Term]| keys(terms).into_iter().map(|(term, _)| term).collect::<Vec<_>>();
+    if is_large {
+        let add = |terms: &[Term]| [keys(&terms[1..]), vec![terms[0]]].concat();
+        let sorted = sort(&with_index(array, add, with_keys, place), moved);
+        return zipped(&[&sorted], |terms| array.element(&terms[directions.len()..], None), types, place);
+    }
+    let keyed = zipped(&[array], |terms| [&keys(terms), terms].concat(), with_keys.clone(), place);
     columns(&sort(&keyed, moved), directions.len()..with_keys.len(), place)
 }
 

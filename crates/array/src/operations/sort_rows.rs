@@ -34,7 +34,7 @@ pub(super) const LISTED: Listed = Listed {
 };
 
 impl SortRows {
-    /// The most elements of a row that a block has room for, whatever the device.
+    /// The most elements of a row that a block has room for, whatever the device; 0 if it has none for such elements.
     ///
     /// ```
     /// use pumice::layers::{array::operations::SortRows, scalar::ScalarType};
@@ -48,7 +48,7 @@ impl SortRows {
     /// The most elements of a row that is sorted, from the value of `longest`.
     fn most(&self, types: &[ScalarType], longest: &[Constant]) -> i64 {
         let longest = longest.first().and_then(|longest| longest.as_integer()).unwrap_or(0);
-        longest.clamp(1, SortRows::limit(types).into()) as i64
+        longest.clamp(0, SortRows::limit(types).into()) as i64
     }
 }
 
@@ -74,6 +74,7 @@ impl Operation for SortRows {
         let [(1, types), (1, [ScalarType::I64])] = signature.inputs[..] else { return Err(RANK.into()) };
         ensure(signature.rank == 1, RANK)?;
         ensure(types == signature.types, TYPES)?;
+        ensure(SortRows::limit(types) > 0, "elements are too large to be sorted in the memory of a block")?;
         fits(&self.longest, &[], &[ScalarType::I64])?;
         self.order.check(types)
     }

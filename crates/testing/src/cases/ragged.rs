@@ -116,15 +116,26 @@ pub fn sorts(h: &Harness) -> Outcome {
     let sort = |xs: Acc<Vector<i64>>, offsets: Acc<Vector<i64>>| AccRagged::new(xs, offsets).sort().flatten();
     h.check(sort, (&[9, 8, 7, 2, 1, 5, 4, 3, 0], &[2, 5, 5, 7]), &[9, 8, 1, 2, 7, 4, 5, 3, 0])?;
     h.check(sort, (&[2, 1], &Vec::<i64>::new()), &[2, 1])?;
-    let wide = numbers(9, &[300, 5, 256, 257, 0, 4]);
-    let wide = each(&wide, |row| row.iter().map(|x| (*x, [*x; 4])).collect());
-    let by_key = |row: &[(i64, [i64; 4])]| {
+    by_first::<4>(h)?;
+    // Larger than any block has room for.
+    by_first::<33>(h)
+}
+
+/// Sorts rows of large elements.
+fn by_first<const N: usize>(h: &Harness) -> Outcome
+where
+    [i64; N]: Elt,
+    (i64, [i64; N]): Elt<Exp = (Exp<i64>, <[i64; N] as Elt>::Exp)>,
+{
+    let rows = numbers(9, &[300, 5, 256, 257, 0, 4]);
+    let rows = each(&rows, |row| row.iter().map(|x| (*x, [*x; N])).collect());
+    let by_key = |row: &[(i64, [i64; N])]| {
         let mut row = row.to_vec();
         row.sort_by_key(|(x, _)| -x);
         row
     };
-    let program = |rows: AccRagged<(i64, [i64; 4])>| rows.sort_by_key(|(x, _)| -x);
-    h.check_rows(program, &wide, &each(&wide, by_key))
+    let program = |rows: AccRagged<(i64, [i64; N])>| rows.sort_by_key(|(x, _)| -x);
+    h.check_rows(program, &rows, &each(&rows, by_key))
 }
 
 pub fn single_rows(h: &Harness) -> Outcome {

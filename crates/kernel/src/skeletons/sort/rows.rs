@@ -48,13 +48,16 @@ pub struct SortRowsPlan {
 
 /// Bytes of the longest row that a block sorts.
 const ROW_BYTES: i64 = 1 << 14;
-/// The longest row that a block sorts, and the shortest that it does in any case.
+/// The longest row that a block sorts.
 const MOST: i64 = 1 << 12;
-const LEAST: i64 = 1 << 6;
+/// The most bytes of an element that is in the memory of a block.
+const ELEMENT_BYTES: i64 = 1 << 8;
 /// The fewest elements of a worker's window.
 const WINDOW: i64 = 1 << 12;
 /// Bytes of the memory of one block, of which a multiprocessor has room for several.
 const ROOM: i64 = 72 << 10;
+/// Bytes of it that are left to who listens.
+const SPARED: i64 = 1 << 10;
 /// Threads of a block that finds cuts.
 const CUT_THREADS: i64 = 128;
 const LANES: i64 = WARP as i64;
@@ -62,31 +65,35 @@ const LANES: i64 = WARP as i64;
 const RUN: i64 = 8;
 
 impl SortRowsPlan {
-    /// The most elements of a row of such elements that is sorted on any device.
+    /// The most elements of a row of such elements that is sorted on any device: a power of two, or none if they are too large.
     pub fn limit(types: &[ScalarType]) -> i64 {
-        let most = (ROW_BYTES / bytes(types)).max(1).ilog2();
-        (1 << most).clamp(LEAST, MOST)
+        match bytes(types) {
+            bytes if bytes > ELEMENT_BYTES => 0,
+            bytes => (1 << (ROW_BYTES / bytes).ilog2()).min(MOST),
+        }
     }
 
     /// Divides rows, of which those with no more elements than `most` are sorted.
     pub fn new(profile: &Profile, types: &[ScalarType], most: i64) -> SortRowsPlan {
-        let most = most.clamp(1, SortRowsPlan::limit(types));
+        let most = most.min(SortRowsPlan::limit(types)).max(1);
         if !profile.coalesces {
             return SortRowsPlan { threads: 1, items: 1, window: WINDOW.max(most), most, warps: false };
         }
         // A block has room for the rows that begin in its window, the last of which may end behind it.
-        let room = (i64::from(profile.shared_bytes) * 3 / 4).min(ROOM);
-        let fits = |(threads, items): &(u32, i64)| {
-            *threads <= profile.max_threads
-                && i64::from(*threads) * (items * bytes(types) + TABLE_BYTES) <= room
-        };
+        let room = (i64::from(profile.shared_bytes) - SPARED).min(ROOM);
         let tile = |(threads, items): &(u32, i64)| i64::from(*threads) * items;
+        let fits = |division: &(u32, i64)| {
+            let (threads, _) = *division;
+            threads <= profile.max_threads
+                && tile(division) * bytes(types) + i64::from(threads) * TABLE_BYTES <= room
+        };
         // Elements of many scalars have no room in registers.
-        let items = if bytes(types) <= 8 { 15 } else { 7 };
-        let divisions = [(128, items), (256, items), (512, items), (1024, items), (1024, 15)];
-        let mut fitting = divisions.into_iter().filter(fits);
-        let largest = divisions.into_iter().rfind(fits).unwrap_or((128, 15));
-        let (threads, items) = fitting.find(|division| tile(division) >= 3 * most).unwrap_or(largest);
+        let items = if bytes(types) <= 8 { 13 } else { 7 };
+        let divisions =
+            [(32, 3), (64, 3), (128, 3), (128, items), (256, items), (512, items), (1024, items), (1024, 13)];
+        let fitting = || divisions.into_iter().filter(fits);
+        let enough = fitting().find(|division| division.1 >= items && tile(division) >= 3 * most);
+        let (threads, items) = enough.or_else(|| fitting().max_by_key(tile)).unwrap_or((32, 1));
         let window = (tile(&(threads, items)) - most).max(1);
         SortRowsPlan { threads, items, window, most, warps: profile.native_warps }
     }
