@@ -1,5 +1,5 @@
 // What a careful CUDA programmer, and cuSPARSE, make of irregular nested work on a GPU: expansions whose elements are counted
-// at random targets, products of sparse matrices with a vector, Pythagorean triples, primes, a breadth-first search.
+// at random targets, products of sparse matrices with a vector, sorts of rows, Pythagorean triples, primes, a breadth-first search.
 //
 // Build:  nvcc -O3 -std=c++17 -arch=native nested.cu -lcublas -lcusparse -o nested
 // Run:    ./nested [part of a workload's name]
@@ -208,6 +208,11 @@ static void measure_expansion(Report &report, const Distribution &d, int sources
 
 constexpr int ROWS = 1 << 20;
 
+// Lengths by a power law, for a random number.
+static int power_law(std::uint32_t random) {
+    return static_cast<int>(std::min(4096.0, 4.0 / (((random & 0xffff) + 1) / 65536.0)));
+}
+
 static void measure_sparse(Report &report, const char *kind) {
     const std::string name = std::string("smvm ") + kind;
     const bool band = name == "smvm band32", skewed = name == "smvm skewed";
@@ -215,9 +220,7 @@ static void measure_sparse(Report &report, const char *kind) {
     std::uint32_t state = 12345;
     for (int row = 0; row < ROWS; row++) {
         state = hash32(state + row);
-        const double drawn = ((state & 0xffff) + 1) / 65536.0;
-        const int length = band ? 32 : skewed ? (row % 1000 == 0 ? 16384 : 8)
-                                              : static_cast<int>(std::min(4096.0, 4.0 / drawn));
+        const int length = band ? 32 : skewed ? (row % 1000 == 0 ? 16384 : 8) : power_law(state);
         for (int place = 0; place < length; place++) {
             state = hash32(state + place);
             columns.push_back(band ? std::min(ROWS - 1, std::max(0, row + place - 16)) : state % ROWS);
@@ -525,6 +528,48 @@ static void measure_search(Report &report) {
                    });
 }
 
+// -------------------------------------------------------------------------------------------------------------
+// Rows of different lengths, each sorted.
+
+static void measure_row_sorts(Report &report, const char *kind) {
+    const std::string name = std::string("rows sort ") + kind;
+    if (!report.wants(name)) {
+        return;
+    }
+    constexpr int ELEMENTS = 1 << 24;
+    std::vector<int> values(ELEMENTS), offsets{0};
+    for (int i = 0; i < ELEMENTS; i++) {
+        values[i] = static_cast<int>(hash32(static_cast<std::uint32_t>(i)));
+    }
+    while (offsets.back() < ELEMENTS) {
+        const std::uint32_t row = static_cast<std::uint32_t>(offsets.size() - 1);
+        const int length = name == "rows sort equal32" ? 32 : power_law(hash32(row + 0x9e3779b9U));
+        offsets.push_back(std::min(ELEMENTS, offsets.back() + length));
+    }
+    const int rows = static_cast<int>(offsets.size()) - 1;
+    const DeviceArray<int> device_values(ELEMENTS), device_offsets(offsets.size()), sorted(ELEMENTS);
+    CHECK(cudaMemcpy(device_values.data(), values.data(), values.size() * 4, cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpy(device_offsets.data(), offsets.data(), offsets.size() * 4, cudaMemcpyHostToDevice));
+    std::size_t bytes = 0;
+    const auto sort = [&](void *scratch) {
+        CHECK(cub::DeviceSegmentedSort::SortKeys(scratch, bytes, device_values.data(), sorted.data(), ELEMENTS, rows,
+                                                 device_offsets.data(), device_offsets.data() + 1));
+    };
+    sort(nullptr);
+    const DeviceArray<unsigned char> scratch(bytes);
+    report.measure(name, "CUB segmented sort", ELEMENTS, Work(8.0 * ELEMENTS), [&] { sort(scratch.data()); },
+                   [&](const std::string &what) {
+        const std::vector<int> found = sorted.to_host();
+        for (int row = 0; row < rows; row += 101) {
+            std::vector<int> expected(values.begin() + offsets[row], values.begin() + offsets[row + 1]);
+            std::sort(expected.begin(), expected.end());
+            for (std::size_t at = 0; at < expected.size(); at++) {
+                expect_close(what, offsets[row] + at, found[offsets[row] + at], expected[at], 0);
+            }
+        }
+    });
+}
+
 int main(int argc, char **argv) {
     Report report(argc > 1 ? argv[1] : "");
     cudaDeviceProp properties;
@@ -537,6 +582,9 @@ int main(int argc, char **argv) {
     }
     for (const char *kind : {"band32", "powerlaw", "skewed"}) {
         measure_sparse(report, kind);
+    }
+    for (const char *kind : {"equal32", "powerlaw"}) {
+        measure_row_sorts(report, kind);
     }
     measure_triples(report);
     measure_primes(report, busy_blocks);
