@@ -54,6 +54,19 @@ fn a_chain_of_maps_is_one_kernel() {
 }
 
 #[test]
+fn what_only_a_permute_begins_with_is_not_copied() {
+    let sums = |begin: Acc<Vector<f32>>| vector(1).permute(|new, old| new + old, begin, |i| i / 2);
+    let copies = |program: Acc<Vector<f32>>| {
+        let plan = plan(&program, &[&[1000], &[1000]]);
+        plan.steps().iter().filter(|step| matches!(step, Step::Copy { .. })).count()
+    };
+    assert_eq!(copies(sums(vector(0).sort())), 0);
+    // What is looked at afterwards, too, is kept.
+    let begin = vector(0).sort();
+    assert_eq!(copies(sums(begin.clone()).zip_with(begin, |sum, x| sum - x)), 1);
+}
+
+#[test]
 fn a_dot_product_stores_no_product() {
     let dot = vector(0).zip_with(vector(1), |x, y| x * y).sum();
     let small = plan(&dot, &[&[5000], &[5000]]);

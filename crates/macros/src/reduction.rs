@@ -318,31 +318,30 @@ impl Reduction {
     /// Returns what it reduces, if computing one of that is a loop: for further generators, a reduction of their own, or one in an
     /// expression. That is itself done for all elements together, or by loops.
     pub fn of_elements(&self, bound: &Names) -> Option<Comprehension> {
-        let (name, span) = (&self.name, self.name.span());
+        let (name, span, head) = (&self.name, self.name.span(), &self.head);
+        let is_count = name == "count";
+        let is_generator = |qualifier: &Qualifier| matches!(qualifier.kind, Kind::Generators(_));
+        if let Some(next) = (1..self.qualifiers.len()).find(|next| is_generator(&self.qualifiers[*next])) {
+            // Without a neutral element, one whose further generators give nothing would be missing.
+            self.neutral()?;
+            let (before, rest) = (self.qualifiers[..next].to_vec(), self.written.get(next..)?);
+            let head = match is_count {
+                true => quote_spanned!(span=> #name![#(#rest),*]),
+                false => quote_spanned!(span=> #name![#head | #(#rest),*]),
+            };
+            return Some(Comprehension { head, qualifiers: before });
+        }
         let mut inside = bound.clone();
         let mut has_loops = false;
-        for (position, qualifier) in self.qualifiers.iter().enumerate() {
-            let is_generator = matches!(qualifier.kind, Kind::Generators(_));
-            if position > 0 && is_generator && self.neutral().is_some() {
-                let (head, rest) = (&self.head, self.written.get(position..)?);
-                let head = match name == "count" {
-                    true => quote_spanned!(span=> #name![#(#rest),*]),
-                    false => quote_spanned!(span=> #name![#head | #(#rest),*]),
-                };
-                return Some(Comprehension { head, qualifiers: self.qualifiers[..position].to_vec() });
-            }
-            let mut expressions = qualifier.clone();
+        for qualifier in &self.qualifiers {
+            let mut own = qualifier.clone();
             has_loops |=
-                !is_generator && expressions.expressions().iter().any(|tokens| reduces(tokens, &inside));
+                !is_generator(qualifier) && own.expressions().iter().any(|one| reduces(one, &inside));
             inside.extend(qualifier.binds().iter().map(Ident::to_string));
         }
-        has_loops |= reduces(&self.head, &inside);
-        let is_plain =
-            !self.qualifiers.iter().skip(1).any(|qualifier| matches!(qualifier.kind, Kind::Generators(_)));
-        (has_loops && is_plain).then(|| {
-            let head = if name == "count" { quote_spanned!(span=> 1i64) } else { self.head.clone() };
-            Comprehension { head, qualifiers: self.qualifiers.clone() }
-        })
+        let head = if is_count { quote_spanned!(span=> 1i64) } else { head.clone() };
+        let is_loop = has_loops || reduces(&head, &inside);
+        is_loop.then(|| Comprehension { head, qualifiers: self.qualifiers.clone() })
     }
 
     /// Emits the value of the reduction, from the reduced value of its expansion.

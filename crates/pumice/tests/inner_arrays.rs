@@ -196,6 +196,15 @@ fn a_reduction_inside_of_another_is_divided_where_there_are_few() {
 }
 
 #[test]
+fn the_host_reads_how_long_rows_are_if_there_are_any() {
+    let sort = Compiler::on("sim").unwrap().compile(|rows: AccRagged<i64>| rows.sort()).unwrap();
+    for (rows, reads) in [(vec![], 0), (vec![vec![3i64, 1], vec![2]], 1)] {
+        let plan = sort.explain(&Ragged::from(rows)).unwrap().to_string();
+        assert_eq!(plan.matches("the host reads").count(), reads, "{plan}");
+    }
+}
+
+#[test]
 fn generators_in_step_draw_from_filtered_and_nested_comprehensions() {
     let (xs, ns) = (use_([3i64, 1, 4, 5]), use_([5i64, 0, 3, 9]));
     let even = comp![(n, j, x) | n <- ns, j <- [j | j <- 0..n, j % 2 == 0] | x <- xs];
