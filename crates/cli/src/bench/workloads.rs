@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(size("mandelbrot 2048x2048 cap 64"), Some(1 << 22));
         assert_eq!(size("transpose f32 8192x8192"), Some(1 << 26));
         assert_eq!(size("row prefix sums f32 1048576x64"), Some(1 << 26));
-        assert_eq!(workloads(&Sizes::cpu(), false).len(), 85);
+        assert_eq!(workloads(&Sizes::cpu(), false).len(), 87);
     }
 
     /// The simulator's speed means nothing to `pumice bench`, but results must be right there too.
