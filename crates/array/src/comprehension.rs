@@ -7,9 +7,10 @@ pub use rows::*;
 use crate::acc::{Acc, lifted, nullary};
 use crate::data::{Scalar, Vector};
 use crate::expanding::{self, part_within};
+use crate::grouping::by_number;
 use crate::parts::Parted;
 use crate::sorting::Falls;
-use crate::table;
+use crate::{table, untyped};
 use pumice_scalar::{
     Constant, Elt, Exp, IntoExp, Lift, Number, OptionExp, Place, Primitive, Term, cond, some, while_,
 };
@@ -241,31 +242,15 @@ pub fn each<L: Lift>(size: Exp<i64>, initial: L, step: impl FnOnce(Exp<i64>, L) 
     while_((Exp::from(0), initial), |(number, _)| number.lt(size), next).1
 }
 
-/// Sources whose elements are each computed by a loop, and those whose elements' loops are divided among threads: all of them are on one side,
-/// and the other one has none. Loops are for sources with elements enough for every thread to have one.
+/// Sources whose elements are each computed by a loop, and those whose elements' loops are divided among threads; see [`untyped::by_size`].
 #[track_caller]
 pub fn by_size<T: Elt>(
     vector: &Acc<Vector<T>>,
     size: impl Fn(T::Exp) -> Exp<i64>,
 ) -> (Acc<Vector<T>>, Acc<Vector<T>>) {
-    let place = Place::caller("reduction");
-    let all = vector.size();
-    let stretch = |count: Exp<i64>| vector.clone().stretch(Exp::from(0), 1, count, place);
-    // Many sources have many elements, whatever their sizes.
-    let few = all.lt(MANY_LOOPS);
-    let few_sources = few.select(all, Exp::from(0));
-    let size = |x| size(x).max(0).min(MANY_LOOPS);
-    let total = match expanding::is_fixed(&lifted(size)) {
-        true => {
-            few_sources
-                * size(T::Exp::from_terms(&mut T::types().into_iter().map(|ty| Constant::zero(ty).into())))
-        }
-        false => {
-            stretch(few_sources).mapped(size, place).folded(Some(Exp::from(0)), |a, b| a + b, place).the()
-        }
-    };
-    let divided = (few & total.lt(MANY_LOOPS)).select(all, Exp::from(0));
-    (stretch(all - divided), stretch(divided))
+    let size = |source: &[Term]| size(T::Exp::from_terms(&mut source.iter().copied())).term();
+    let (loops, divided) = untyped::by_size(vector.described(), size, Place::caller("reduction"));
+    (Acc::from_described(loops), Acc::from_described(divided))
 }
 
 /// That of two vectors which has elements, if one has none.
@@ -273,9 +258,6 @@ pub fn by_size<T: Elt>(
 pub fn one_or_other<T: Elt>(one: Acc<Vector<T>>, other: Acc<Vector<T>>) -> Acc<Vector<T>> {
     one.joined(vec![other], Place::caller("reduction"))
 }
-
-/// So many loops are enough for all threads of a large device to have one.
-const MANY_LOOPS: i64 = 1 << 16;
 
 /// Sort keys: keys as nested pairs, and the direction of each scalar.
 pub struct Keys<K> {
@@ -332,13 +314,29 @@ pub fn first<T: Elt>(vector: Acc<Vector<T>>, count: impl Into<Exp<i64>>) -> Acc<
 #[track_caller]
 pub fn grouped<T: Elt, K: Lift, L: Lift>(
     vector: Acc<Vector<T>>,
-    key: impl FnOnce(T::Exp) -> K,
-    value: impl FnOnce(T::Exp) -> L,
+    key: impl Fn(T::Exp) -> K,
+    value: impl Fn(T::Exp) -> L,
     combine: impl Fn(L, L) -> L,
 ) -> Acc<Vector<(K::Elt, L::Elt)>> {
     let place = Place::caller("group_by");
-    let pairs = vector.mapped(|x| (key(x), value(x)), place);
-    groups::<K, L>(by_first::<K, L::Elt>(pairs, place), combine, place)
+    let by_key = |vector: Acc<Vector<T>>| {
+        let pairs = vector.mapped(|x| (key(x), value(x)), place);
+        groups::<K, L>(by_first::<K, L::Elt>(pairs, place), &combine, place)
+    };
+    let element = |terms: &[Term]| T::Exp::from_terms(&mut terms.iter().copied());
+    let by_number = by_number(
+        vector.described(),
+        (&|terms| key(element(terms)).terms(), K::Elt::types()),
+        (&|terms| value(element(terms)).terms(), L::Elt::types()),
+        &lifted(|(a, b): (L, L)| combine(a, b)),
+        place,
+    );
+    match by_number {
+        Some((groups, others)) => {
+            Acc::from_described(groups).joined(vec![by_key(Acc::from_described(others))], place)
+        }
+        None => by_key(vector),
+    }
 }
 
 /// The groups of pairs of a key and a value, which are in the order of their keys.

@@ -49,7 +49,11 @@ impl Foreseeing<'_> {
         loop {
             let plan = Plan::new(program, self.profile, &knowledge, self.options)?;
             let known = |cells: &[Option<usize>]| cells.iter().all(Option::is_none);
-            let results = plan.results().iter();
+            let mut results = plan.results().iter();
+            let kept = plan.keeps().iter().rev().zip(results.by_ref().rev());
+            for (array, result) in kept.filter(|(_, result)| known(&result.cells)) {
+                knowledge.computed.insert(*array, result.extents.clone());
+            }
             let results = results.map(|result| known(&result.cells).then(|| result.extents.clone()));
             let results: Option<Vec<Vec<usize>>> = results.collect();
             let reads = plan.reads();

@@ -168,7 +168,7 @@ impl Deciding<'_> {
             };
             let in_memory = why.is_some();
             manifest.insert(node.id, why);
-            if nature == Nature::Given {
+            if nature == Nature::Given || in_memory && self.is_idle(node, kind) {
                 continue;
             }
             if let (Kind::Push(producer, true), true) = (kind, in_memory) {
@@ -220,6 +220,17 @@ impl Deciding<'_> {
             }
         }
         manifest
+    }
+
+    /// Whether an array in memory is known to have no elements, so that nothing is asked of what they would be made of.
+    fn is_idle(&self, node: &Node, kind: Kind) -> bool {
+        let speaks = match kind {
+            Kind::Pull => false,
+            Kind::Push(producer, _) => self.program.node(producer).operation.speaks_when_empty(),
+            Kind::Stored | Kind::Loose => true,
+        };
+        let is_empty = |extents: &Extents| extents.size(node.id) == 0 && extents.is_known(node.id);
+        !speaks && self.extents.is_some_and(is_empty)
     }
 
     /// Whether an operation can do with an input that is not in memory.

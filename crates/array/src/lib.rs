@@ -23,6 +23,7 @@ mod foreign;
 mod foresee;
 mod form;
 mod fuser;
+mod grouping;
 mod host;
 mod in_memory;
 mod indexing;

@@ -151,6 +151,11 @@ pub trait Operation: Send + Sync + 'static {
     /// Instructions, roughly, that one element of the result takes besides those of its inputs' elements.
     fn cost(&self) -> u32;
 
+    /// Whether its kernels take long: its result stays in memory while the host reads something, if it is needed again behind that.
+    fn takes_long(&self) -> bool {
+        false
+    }
+
     /// Whether it reads elements of its input many times.
     fn repeats(&self) -> bool {
         false

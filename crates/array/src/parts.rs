@@ -11,10 +11,10 @@ use crate::data::{Scalar, Vector};
 use crate::described::Described;
 use crate::inline::{Passed, describe};
 use crate::loops::{AccTuple, Outside, acond_at, awhile_at, described, parameters_of, replaced};
-use crate::operations::{Concat, PartsOfRun};
+use crate::operations::PartsOfRun;
 use crate::program::ArrayProgram;
 use crate::ragged::AccRagged;
-use crate::untyped::{generated, length, part};
+use crate::untyped::{generated, joined, length, part};
 use pumice_kernel::quotient;
 use pumice_scalar::{Constant, Elt, Exp, IntoExp, Place};
 use std::slice::from_ref;
@@ -155,12 +155,6 @@ pub fn joined_parts<R: AccTuple>(
         replaced(&results, &joined)
     };
     parted(vector, f, nothing, join, place)
-}
-
-/// A vector with another one behind it.
-fn joined(vector: &Arc<Described>, more: &Arc<Described>, place: Place) -> Arc<Described> {
-    let inputs = vec![vector.clone(), more.clone()];
-    Described::new(Concat { dimension: 0 }, inputs, 1, vector.types().to_vec(), place)
 }
 
 /// Rows, as elements and offsets, with others behind them. The offsets of the others need not begin with 0.

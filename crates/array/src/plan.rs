@@ -24,6 +24,7 @@ use pumice_kernel::skeletons::{Combine, Division, Skeletons};
 use pumice_program::{MAX_BLOCKS, Param, Verified};
 use pumice_scalar::{Constant, Place, ScalarType, Site};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -203,6 +204,7 @@ pub struct Plan {
     results: Vec<ResultArray>,
     sites: Vec<Site>,
     reads: Option<Read>,
+    keeps: Vec<NodeId>,
 }
 
 /// A fact that the host must read from a plan's results before the rest of the program can be planned.
@@ -241,7 +243,12 @@ impl Plan {
         knowledge: &Knowledge,
         options: &PlanOptions,
     ) -> Result<Plan, Error> {
-        let mut plan = Plan::as_far_as_known(program, profile, knowledge, options)?;
+        let mut plan = Plan::as_far_as_known(program, profile, knowledge, options, &[])?;
+        let keeps = plan.needed_later(program, knowledge);
+        if !keeps.is_empty() {
+            plan = Plan::as_far_as_known(program, profile, knowledge, options, &keeps)?;
+            plan.keeps = keeps;
+        }
         // Plans that follow may need the arguments.
         if options.overwrite && plan.reads.is_none() {
             overwrite::over_arguments(&mut plan, program, &knowledge.overwritten);
@@ -254,7 +261,9 @@ impl Plan {
         profile: &Profile,
         knowledge: &Knowledge,
         options: &PlanOptions,
+        keeps: &[NodeId],
     ) -> Result<Plan, Error> {
+        let with_kept = |own: &[NodeId]| [own, keeps].concat();
         let mut fitted = Cow::Borrowed(program);
         // The first loop that is one kernel.
         let mut first = None;
@@ -287,17 +296,35 @@ impl Plan {
                     }
                 }
                 Err(Unplanned::NeedsLength(array)) => {
-                    let plan = Plan::as_far_as_known(&fitted.up_to(array), profile, knowledge, options)?;
+                    let plan = Plan::as_far_as_known(
+                        &fitted.giving(&with_kept(&[array])),
+                        profile,
+                        knowledge,
+                        options,
+                        keeps,
+                    )?;
                     break Plan { reads: plan.reads.or(Some(Read::Extents(array))), ..plan };
                 }
                 Err(Unplanned::NeedsValue(array)) => {
-                    let plan = Plan::as_far_as_known(&fitted.up_to(array), profile, knowledge, options)?;
+                    let plan = Plan::as_far_as_known(
+                        &fitted.giving(&with_kept(&[array])),
+                        profile,
+                        knowledge,
+                        options,
+                        keeps,
+                    )?;
                     break Plan { reads: plan.reads.or(Some(Read::Value(array))), ..plan };
                 }
                 Err(other) => return Err(other.into_error()),
             };
             let Node { inputs, place, .. } = fitted.node(control);
-            let plan = Plan::as_far_as_known(&fitted.giving(inputs), profile, knowledge, options)?;
+            let plan = Plan::as_far_as_known(
+                &fitted.giving(&with_kept(inputs)),
+                profile,
+                knowledge,
+                options,
+                keeps,
+            )?;
             let run = Read::Run { control, place: *place, by_host };
             break Plan { reads: plan.reads.or(Some(run)), ..plan };
         };
@@ -305,11 +332,40 @@ impl Plan {
             // Only the arrays that are read remain of a plan that is not the last one. A loop is run once.
             (Some(_), Some(control)) => {
                 let given: Vec<NodeId> = fitted.given_by(control).map(|(id, _)| id).collect();
-                let plan = Plan::as_far_as_known(&fitted.giving(&given), profile, knowledge, options)?;
+                let plan = Plan::as_far_as_known(&fitted.giving(&given), profile, knowledge, options, &[])?;
                 Ok(Plan { reads: plan.reads.or(Some(Read::Given(control))), ..plan })
             }
             _ => Ok(plan),
         }
+    }
+
+    /// The arrays that take long and that are needed before and behind what the host reads or runs after this plan.
+    fn needed_later(&self, program: &CheckedProgram, knowledge: &Knowledge) -> Vec<NodeId> {
+        let own = match self.reads {
+            Some(Read::Extents(array) | Read::Value(array)) => vec![array],
+            Some(Read::Run { control, .. }) => program.node(control).inputs.clone(),
+            Some(Read::Count(_) | Read::Inputs(_) | Read::Given(_)) | None => return Vec::new(),
+        };
+        // Where a length is found with another array, that one would have to be there, too.
+        let Ok(extents) = Extents::new(&program.giving(&own), knowledge) else { return Vec::new() };
+        let is_there =
+            |node: &Node| knowledge.computed.contains_key(&node.id) || node.operation.given().is_some();
+        let before = |roots: &[NodeId], ends: &BTreeSet<NodeId>| {
+            let (mut waiting, mut seen) = (roots.to_vec(), BTreeSet::new());
+            while let Some(id) = waiting.pop() {
+                let node = program.node(id);
+                if !is_there(node) && seen.insert(id) && !ends.contains(&id) {
+                    waiting.extend(node.inputs.iter().copied().chain(node.reads()));
+                }
+            }
+            seen
+        };
+        let mut computed = before(&own, &BTreeSet::new());
+        computed.retain(|id| {
+            own.contains(id) || program.node(*id).operation.takes_long() && extents.is_known(*id)
+        });
+        let needed = before(program.results(), &computed);
+        computed.into_iter().filter(|id| needed.contains(id) && !own.contains(id)).collect()
     }
 
     /// The plan of a program to its end, if it has no loop that must be run before and can fail.
@@ -319,7 +375,7 @@ impl Plan {
         knowledge: &Knowledge,
         options: &PlanOptions,
     ) -> Result<Option<Plan>, Error> {
-        let plan = Plan::as_far_as_known(program, profile, knowledge, options)?;
+        let plan = Plan::as_far_as_known(program, profile, knowledge, options, &[])?;
         Ok((plan.reads.is_none() && !plan.sites.is_empty()).then_some(plan))
     }
 
@@ -343,7 +399,7 @@ impl Plan {
         let cell = program.nodes().iter().find(is_large).map(|node| extents.lengths(node.id));
         if let Some(cell) = cell.and_then(|lengths| lengths.first().and_then(|length| length.cell)) {
             let fused = PlanOptions { fuse: true, ..options.clone() };
-            let plan = Plan::as_far_as_known(&program.count(cell), profile, knowledge, &fused)?;
+            let plan = Plan::as_far_as_known(&program.count(cell), profile, knowledge, &fused, &[])?;
             return Ok(Plan { reads: plan.reads.or(Some(Read::Count(cell))), ..plan });
         }
         Planner { program, profile, options, knowledge, extents, forms: &forms }.plan()
@@ -352,6 +408,11 @@ impl Plan {
     /// Returns the fact that the host reads after the steps, before the rest of the program is planned.
     pub fn reads(&self) -> Option<Read> {
         self.reads
+    }
+
+    /// The arrays that are results behind those of [`Plan::reads`]: the plans that follow find them in memory.
+    pub fn keeps(&self) -> &[NodeId] {
+        &self.keeps
     }
 
     /// All buffers.

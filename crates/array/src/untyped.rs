@@ -1,9 +1,13 @@
 //! Operations whose elements' types are data: the common part of methods of [`crate::Acc`], comprehensions in Rust and the `.pum`
 //! language. Elements are their scalars, in order; functions are closures over them.
 
+use crate::acc::Acc;
+use crate::data::Vector;
 use crate::described::{Described, building};
 use crate::expanding::{checked, is_fixed};
-use crate::operations::{Expand, ExpandReduce, Filter, Generate, Order, Reshape, Sort, View, ZipWith};
+use crate::operations::{
+    Concat, Expand, ExpandReduce, Filter, Generate, Order, Reshape, Sort, View, ZipWith,
+};
 use crate::program::read;
 pub use crate::row_sorts::{sorted_in_rows, sorted_rows};
 use crate::sorting::{Falls, in_order};
@@ -20,7 +24,7 @@ pub(crate) fn of(types: &[ScalarType], f: impl FnOnce(&[Term]) -> Vec<Term>) -> 
     building(|| function(types, f))
 }
 
-fn whole(number: i64) -> Term {
+pub(crate) fn whole(number: i64) -> Term {
     Constant::from(number).into()
 }
 
@@ -186,6 +190,7 @@ fn with_number(vector: &Arc<Described>, get: impl FnOnce(&[Term], Term) -> Vec<T
 }
 
 /// A reduction of several elements to one.
+#[derive(Clone)]
 pub struct Combination {
     /// An associative operator, from two elements.
     pub operator: Function,
@@ -208,6 +213,41 @@ pub fn reduced(
     let (size, get) = (checked_size(vector, size, place), with_number(vector, get));
     let reduction = ExpandReduce { size, get, operator, initial, most };
     Described::new(reduction, vec![vector.clone()], 1, types, place)
+}
+
+/// Sources whose elements are each computed by a loop, and those whose elements' loops are divided among threads: all of them are on one side,
+/// and the other one has none. Loops are for sources with elements enough for every thread to have one.
+pub fn by_size(
+    vector: &Arc<Described>,
+    size: impl Fn(&[Term]) -> Term,
+    place: Place,
+) -> (Arc<Described>, Arc<Described>) {
+    let all = Exp::<i64>::from_term(length(vector));
+    // Many sources have many elements, whatever their sizes.
+    let few = all.lt(MANY_LOOPS);
+    let few_sources = few.select(all, Exp::from(0));
+    let size = |source: &[Term]| Exp::<i64>::from_term(size(source)).max(0).min(MANY_LOOPS);
+    let fixed = of(vector.types(), |source| vec![size(source).term()]);
+    let total = match is_fixed(&fixed) {
+        true => few_sources * Exp::from_term(fixed.apply(&[]).first().copied().unwrap_or(whole(0))),
+        false => {
+            let sources = first(vector, few_sources.term(), place);
+            let sizes = zipped(&[&sources], |source| vec![size(source).term()], vec![ScalarType::I64], place);
+            let sizes = Acc::<Vector<i64>>::from_described(sizes);
+            sizes.folded(Some(Exp::from(0)), |a, b| a + b, place).the()
+        }
+    };
+    let divided = (few & total.lt(MANY_LOOPS)).select(all, Exp::from(0));
+    (first(vector, (all - divided).term(), place), first(vector, divided.term(), place))
+}
+
+/// So many loops are enough for all threads of a large device to have one.
+const MANY_LOOPS: i64 = 1 << 16;
+
+/// A vector with another one behind it.
+pub fn joined(vector: &Arc<Described>, more: &Arc<Described>, place: Place) -> Arc<Described> {
+    let inputs = vec![vector.clone(), more.clone()];
+    Described::new(Concat { dimension: 0 }, inputs, 1, vector.types().to_vec(), place)
 }
 
 /// For each element of a vector whether a run of equal ones begins with it, its index, and itself.

@@ -27,11 +27,6 @@ impl CheckedProgram {
         Ok(CheckedProgram(program))
     }
 
-    /// The part of the program up to an array, which is its result.
-    pub(crate) fn up_to(&self, result: NodeId) -> CheckedProgram {
-        CheckedProgram(self.0.up_to(result))
-    }
-
     /// The part of the program that computes these arrays, which are its results.
     pub(crate) fn giving(&self, results: &[NodeId]) -> CheckedProgram {
         let mut program = self.0.clone();

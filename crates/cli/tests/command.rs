@@ -291,6 +291,7 @@ fn programs_need_little_more_memory_than_their_arguments_and_results() {
     for program in [
         "ragged matrix",
         "points of triangles",
+        "TPC-H query 1",
         "TPC-H query 6",
         "breadth-first",
         "sparse matrix",

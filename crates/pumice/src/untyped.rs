@@ -255,7 +255,9 @@ impl Untyped {
             let Some(read) = prepared.plan().reads() else { return Ok((prepared, reading)) };
             let execution = prepared.bind(&self.engine, &self.program, reading.inputs(inputs))?;
             clock.launch(&execution)?;
-            let results = execution.results()?;
+            let mut results = execution.results()?;
+            let keeps = prepared.plan().keeps();
+            let kept = results.split_off(results.len().saturating_sub(keeps.len()));
             let span = Span::begin();
             match read {
                 Read::Extents(node) => {
@@ -289,6 +291,7 @@ impl Untyped {
                     at(place, || self.run_control(inputs, control, results, &mut reading, clock))?;
                 }
             }
+            keeps.iter().zip(kept).for_each(|(array, data)| reading.add(inputs, *array, data));
             span.end(Activity::Run, || self.waited(read));
         }
     }

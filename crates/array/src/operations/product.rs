@@ -89,6 +89,9 @@ impl Operation for Product {
     fn repeats(&self) -> bool {
         true
     }
+    fn takes_long(&self) -> bool {
+        true
+    }
     fn cost(&self) -> u32 {
         0
     }

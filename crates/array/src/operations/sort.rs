@@ -130,6 +130,9 @@ impl Operation for Sort {
     fn nature(&self) -> Nature {
         Nature::Push
     }
+    fn takes_long(&self) -> bool {
+        true
+    }
     fn cost(&self) -> u32 {
         0
     }

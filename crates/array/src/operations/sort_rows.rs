@@ -86,6 +86,9 @@ impl Operation for SortRows {
     fn nature(&self) -> Nature {
         Nature::Push
     }
+    fn takes_long(&self) -> bool {
+        true
+    }
     fn cost(&self) -> u32 {
         0
     }

@@ -196,7 +196,7 @@ impl Planner<'_> {
         let kept = results.iter().flat_map(|result| &result.buffers).chain(cells).copied().collect();
         let steps = release_after_last_use(without_copies(steps, &mut arrays, &kept), &kept);
         let (buffers, sites) = (buffers.into_inner().all, sites.into_inner());
-        Ok(Plan { buffers, inputs, arrays, steps, results, sites, reads: None })
+        Ok(Plan { buffers, inputs, arrays, steps, results, sites, reads: None, keeps: Vec::new() })
     }
 
     /// An array that is in memory.

@@ -14,6 +14,7 @@ use crate::effects;
 use crate::item::{Ix, Scalars, Storable};
 use crate::place::on_behalf;
 use crate::{Mutable, Profile};
+pub use operator::is_exact_in_any_order;
 use operator::{ColumnUpdate, column_updates};
 use pumice_program::MemoryId;
 use pumice_scalar::{Exp, Function, Place, ScalarType, cond};

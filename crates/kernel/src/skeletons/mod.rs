@@ -26,7 +26,7 @@ mod sort;
 mod write;
 mod write_tiles;
 
-pub use combine::{Combine, CombinePlan, CombineTask, Combiner, Route};
+pub use combine::{Combine, CombinePlan, CombineTask, Combiner, Route, is_exact_in_any_order};
 pub use compact::{Compact, CompactPlan, CompactTask, counting};
 pub use ends::Ends;
 pub use expand::{Division, ExpandPlan, Expansion, GetElement, InOrder, InOrderPlan, Queue, QueueLayout};

@@ -71,10 +71,10 @@ impl Stages {
             first.push(left);
             second.push(right);
         }
-        let nothing = || quote!(::pumice::constant(true));
+        let or = |some: Vec<TokenStream>, nothing| pairs(some).unwrap_or(nothing);
         let (values, combined) =
-            (pairs(values).unwrap_or_else(nothing), pairs(combined).unwrap_or_else(nothing));
-        let (first, second) = (pairs(first).unwrap_or(quote!(_)), pairs(second).unwrap_or(quote!(_)));
+            (or(values, quote!(::pumice::constant(0u32))), or(combined, quote!(a.max(b))));
+        let (first, second) = (or(first, quote!(a)), or(second, quote!(b)));
         let (by, of) =
             (pattern(&self.environment, &names(&key)), pattern(&self.environment, &names(&values)));
         let functions = quote_spanned!(span=> |#by| #key, |#of| #values, |#first, #second| #combined);

@@ -221,6 +221,39 @@ pub fn groups(h: &Harness) -> Outcome {
     Ok(())
 }
 
+/// Rows whose keys number groups, and rows whose keys are too far apart for that.
+pub fn groups_by_number(h: &Harness) -> Outcome {
+    let program = h.compile(|rows: Acc<Vector<(i64, u64, i32)>>, most: Exp<i32>| {
+        comp![
+            (a, b, odd, sum![x as i64], min![x], count![])
+            | (a, b, x) <- rows, x <= most, let odd = x % 2 != 0, group by (a, b, odd)
+        ]
+    })?;
+    let all = h.compile(|rows: Acc<Vector<(i64, u64, i32)>>| comp![a | (a, _, _) <- rows, group by a])?;
+    for length in LENGTHS {
+        for spread in [1, 1_000_003, i64::MAX / 20] {
+            let rows: Vec<(i64, u64, i32)> = numbers(20, length)
+                .into_iter()
+                .zip(0..)
+                .map(|(n, i)| (n / 5 * spread, u64::MAX - i as u64 % 3 * spread as u64, i))
+                .collect();
+            let mut groups = std::collections::BTreeMap::<(i64, u64, bool), Vec<i32>>::new();
+            for (a, b, x) in rows.iter().filter(|(_, _, x)| *x <= 600) {
+                groups.entry((*a, *b, x % 2 != 0)).or_default().push(*x);
+            }
+            let group = |((a, b, odd), xs): (&(i64, u64, bool), &Vec<i32>)| {
+                let sum = xs.iter().map(|x| i64::from(*x)).sum::<i64>();
+                (*a, *b, *odd, sum, xs.iter().min().copied().unwrap_or(0), xs.len() as i64)
+            };
+            let expected: Vec<(i64, u64, bool, i64, i32, i64)> = groups.iter().map(group).collect();
+            program.check((&rows, 600), &expected)?;
+            let keys: std::collections::BTreeSet<i64> = rows.iter().map(|(a, _, _)| *a).collect();
+            all.check(&rows, &keys.into_iter().collect::<Vec<_>>())?;
+        }
+    }
+    Ok(())
+}
+
 pub fn joins(h: &Harness) -> Outcome {
     let program = h.compile(|xs: Acc<Vector<(i64, i32)>>, ys: Acc<Vector<(f64, i32)>>| {
         comp![(a, b) | (k, a) <- xs, (l, b) <- ys, k as f64 * 0.5 == l && a < b]

@@ -116,6 +116,7 @@ macro_rules! for_each_case {
                 rows_of_matrices
                 orders
                 groups
+                groups_by_number
                 joins
                 joins_of_uneven_keys
                 pythagorean_triples

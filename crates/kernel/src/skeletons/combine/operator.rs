@@ -33,6 +33,17 @@ pub(super) fn column_updates(operator: &Function) -> Option<Vec<ColumnUpdate>> {
     Some(columns.map(|(column, result)| column_update(operator, column, count, *result)).collect())
 }
 
+/// Whether elements that an operator combines give the same bits in whatever order they come: each column by an atomic operation of devices,
+/// none of which adds floats.
+pub fn is_exact_in_any_order(operator: &Function) -> bool {
+    let is_exact = |(ty, update): (&ScalarType, ColumnUpdate)| match update {
+        ColumnUpdate::Atomic(op) => op != AtomicOp::Add || !ty.is_float(),
+        _ => false,
+    };
+    let updates = column_updates(operator);
+    updates.is_some_and(|updates| operator.parameters().iter().zip(updates).all(is_exact))
+}
+
 fn column_update(operator: &Function, column: usize, count: usize, result: Id) -> ColumnUpdate {
     let parameter = |id: Id| match operator.nodes()[id.0 as usize] {
         Node::Variable(Variable::Parameter(index), _) => Some(index as usize),

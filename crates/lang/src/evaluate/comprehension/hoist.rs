@@ -2,43 +2,63 @@
 //! that a device divides long ones among many threads.
 //!
 //! An expression is evaluated once per such reduction, and once more. Each time, the results that are known are given as columns of
-//! the row, and evaluation ends at the first that is not. A reduction that is computed only sometimes (in a branch or a loop) stays where
-//! it is, as a loop: elsewhere it might fail, or take time in vain.
+//! the row, and evaluation ends at the first that is not. Reductions in the elements of such a reduction are hoisted in the same way, where
+//! these elements are rows of an array of their own (`staged.rs`). A reduction that is computed only sometimes (in a branch or a loop)
+//! stays where it is, as a loop: elsewhere it might fail, or take time in vain.
 
-use super::super::environment::Environment;
-use super::super::layout::{columns, from_terms};
 use super::super::local::FEW;
 use super::super::scalars::whole;
 use super::super::value::{Array, Scalar, Value};
-use super::super::{Evaluator, Mode, Outcome};
-use super::rows::Rows;
-use crate::ast::Expr;
+use super::super::{Evaluator, Outcome};
 use crate::source::Span;
 use crate::types::Type;
-use pumice_array::Described;
-use pumice_array::untyped::{self, Combination};
-use pumice_scalar::{Constant, FailureKind, Function, Node, Place, ScalarType, Site, Term, Variable};
+use pumice_array::untyped::Combination;
+use pumice_scalar::{Constant, FailureKind, Function, Place, ScalarType, Site, Term};
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// The state of hoisting while a row's expression is evaluated.
 pub(in super::super) struct Hoisting {
-    /// The results of reductions that were found before, in the order in which they are met.
-    known: Vec<Value>,
-    next: usize,
-    /// The number of an element of the reduction to be found; without it none is looked for.
-    number: Option<Term>,
-    found: Option<Found>,
+    /// What is known of the row's reductions, of those of an element of the next of these, and so on.
+    levels: Vec<Level>,
+    /// The number of levels around what is evaluated now.
+    depth: usize,
+    /// What ended the evaluation: the reduction that was looked for, or nothing if the innermost level has no more.
+    found: Option<Option<Found>>,
+    /// Whether an element of the innermost level has reductions of its own.
+    nests: bool,
+}
+
+/// The reductions of a row, or of an element of a reduction.
+pub(super) struct Level {
+    /// The results of those that were found before, in the order in which they are met.
+    pub known: Vec<Value>,
+    /// How many of them were met.
+    pub met: usize,
+    /// The number of an element of the next one; without it none is looked for.
+    pub number: Option<Term>,
 }
 
 /// A reduction that was found: all terms are of the row.
-struct Found {
+pub(super) struct Found {
     /// Number of its elements, then the scalars of one element.
-    terms: Vec<Term>,
-    combination: Combination,
+    pub terms: Vec<Term>,
+    pub combination: Combination,
     /// The type of its result: with a flag before it, if there may be no result.
-    ty: Type,
-    place: Place,
+    pub ty: Type,
+    pub place: Place,
+    /// Whether its elements have reductions of their own.
+    pub nests: bool,
+}
+
+impl Hoisting {
+    pub(super) fn new(levels: Vec<Level>) -> Hoisting {
+        Hoisting { levels, depth: 0, found: None, nests: false }
+    }
+
+    /// The reduction that was found; `None` if evaluation did not end at one.
+    pub(super) fn found(self) -> Option<Option<Found>> {
+        self.found
+    }
 }
 
 /// A reduction.
@@ -67,152 +87,7 @@ pub(in super::super) enum Initial {
     Nothing,
 }
 
-/// Rows with the results of hoisted reductions, and the expressions that these were in.
-pub(super) struct Staged<'a> {
-    evaluator: Rc<Evaluator>,
-    rows: Rows,
-    results: Vec<Type>,
-    expressions: Vec<&'a Expr>,
-    /// The rows, and an array for each reduction.
-    pub arrays: Vec<Arc<Described>>,
-    /// Number of scalars of a row, with those of inner comprehensions that are arrays of their own.
-    row: usize,
-    /// Number of scalars of a row without those.
-    pub own: usize,
-    /// Source span of the expressions.
-    pub span: Span,
-}
-
-impl Staged<'_> {
-    /// Whether rows have more scalars than before.
-    pub fn has_more(&self) -> bool {
-        !self.results.is_empty() || self.row > self.own
-    }
-
-    /// Returns the rows with all results.
-    pub fn array(&self, place: Place) -> Arc<Described> {
-        let inputs: Vec<&Arc<Described>> = self.arrays.iter().collect();
-        match inputs[..] {
-            [only] => only.clone(),
-            _ => {
-                let types = inputs.iter().flat_map(|array| array.types().to_vec()).collect();
-                let array = untyped::zipped(&inputs, <[Term]>::to_vec, types, place);
-                self.evaluator.alive(array)
-            }
-        }
-    }
-
-    /// Computes the expressions from the scalars of a row and of its results. An error is recorded.
-    pub fn values(&self, terms: &[Term]) -> Vec<Term> {
-        let evaluator = &self.evaluator;
-        let outcome = self.evaluated(terms, None).map(|(values, _)| values);
-        evaluator.keep(outcome, Vec::new)
-    }
-
-    fn evaluated(&self, terms: &[Term], number: Option<Term>) -> Outcome<(Vec<Term>, Option<Found>)> {
-        let evaluator = &self.evaluator;
-        evaluator.within(Mode::Element, || {
-            let (row, results) = terms.split_at(self.row.min(terms.len()));
-            let mut results = results.iter().copied();
-            let result = |ty: &Type| {
-                from_terms(ty, evaluator.sums(), false, &mut results)
-                    .ok_or_else(|| evaluator.wrong(self.span, "a result of no type"))
-            };
-            let known = self.results.iter().map(result).collect::<Outcome<Vec<Value>>>()?;
-            let environment = evaluator.row(&self.rows, row, self.span)?;
-            let hoisting = Hoisting { known, next: 0, number, found: None };
-            evaluator.hoisting.replace(Some(hoisting));
-            let values = evaluator.all_terms(&self.expressions, &environment);
-            let hoisting = evaluator.hoisting.take();
-            match hoisting.and_then(|hoisting| hoisting.found) {
-                Some(found) => Ok((found.terms.clone(), Some(found))),
-                None => Ok((values?, None)),
-            }
-        })
-    }
-
-    /// Finds the next reduction, and makes an array of its results.
-    fn reduce_next(&mut self) -> Outcome<bool> {
-        let evaluator = self.evaluator.clone();
-        let mut types = evaluator.row_types(&self.rows, self.span)?;
-        for ty in &self.results {
-            types.extend(columns(ty, evaluator.sums()).unwrap_or_default());
-        }
-        let with_number = [&types[..], &[ScalarType::I64]].concat();
-        let mut found = None;
-        let function = evaluator.function_of(&with_number, |terms| {
-            let (number, terms) = terms.split_last().map_or((whole(0), terms), |(n, terms)| (*n, terms));
-            let (values, reduction) = self.evaluated(terms, Some(number))?;
-            found = reduction;
-            Ok(values)
-        })?;
-        let Some(Found { combination, ty, place, .. }) = found else { return Ok(false) };
-        let source = match self.uses_results(&function, types.len()) {
-            true => self.array(place),
-            false => self.arrays[0].clone(),
-        };
-        let of = |source: &[Term], number: Term| {
-            let missing = types.iter().skip(source.len()).map(|ty| Constant::zero(*ty).into());
-            let arguments: Vec<Term> = source.iter().copied().chain(missing).chain([number]).collect();
-            applied(&function, &arguments)
-        };
-        let result_types = columns(&ty, evaluator.sums()).unwrap_or_default();
-        let reduced = untyped::reduced(
-            &source,
-            |source| of(source, whole(0)).first().copied().unwrap_or(whole(0)),
-            |source, number| of(source, number).into_iter().skip(1).collect(),
-            combination,
-            result_types,
-            place,
-        );
-        self.arrays.push(evaluator.alive(reduced));
-        self.results.push(ty);
-        Ok(true)
-    }
-
-    /// Whether a function of a row uses results that were found before.
-    fn uses_results(&self, function: &Function, end: usize) -> bool {
-        let results = self.row as u32..end as u32;
-        function.nodes().iter().any(|node| match node {
-            Node::Variable(Variable::Parameter(number), _) => results.contains(number),
-            _ => false,
-        })
-    }
-}
-
 impl Evaluator {
-    /// Rows for expressions, with the results of reductions that these compute for each of them.
-    pub(super) fn staged<'a>(
-        self: &Rc<Self>,
-        rows: &Rows,
-        span: Span,
-        expressions: Vec<&'a Expr>,
-    ) -> Outcome<Staged<'a>> {
-        let own = self.row_types(rows, span)?.len();
-        let (evaluator, mut rows) = (self.clone(), rows.clone());
-        for expr in &expressions {
-            self.materialise_inner(&mut rows, expr)?;
-        }
-        let row = self.row_types(&rows, span)?.len();
-        let arrays = rows.array.iter().cloned().collect();
-        let mut staged = Staged { evaluator, rows, results: Vec::new(), expressions, arrays, row, own, span };
-        while staged.reduce_next()? {}
-        Ok(staged)
-    }
-
-    /// Returns the scalars of expressions, one after the other.
-    pub(super) fn all_terms(
-        self: &Rc<Self>,
-        expressions: &[&Expr],
-        environment: &Environment,
-    ) -> Outcome<Vec<Term>> {
-        let mut terms = Vec::new();
-        for expr in expressions {
-            terms.extend(self.stored_value(&self.evaluate(expr, environment)?, expr.span)?);
-        }
-        Ok(terms)
-    }
-
     /// Reduces an array inside of a function on elements or a kernel.
     pub(in super::super) fn reduce_inner(
         self: &Rc<Self>,
@@ -324,8 +199,13 @@ impl Evaluator {
         };
         // A reduction of few elements stays in a thread.
         let many = size.is_some_and(|size| size.integer().is_none_or(|size| size > FEW));
-        if !many || self.hoisting.borrow().is_none() {
-            return Ok(None);
+        match &mut *self.hoisting.borrow_mut() {
+            Some(hoisting) if many && hoisting.depth < hoisting.levels.len() => {}
+            Some(hoisting) if many => {
+                hoisting.nests = true;
+                return Ok(None);
+            }
+            _ => return Ok(None),
         }
         let operator = self.operator(&reduction.ty, reduction.span, reduction.combine)?;
         Ok(operator.mistake().is_none().then_some(operator))
@@ -340,18 +220,23 @@ impl Evaluator {
         carried: &Carried,
         reduction: &Reduction<'_>,
     ) -> Outcome<Option<Value>> {
-        let number = match &mut *self.hoisting.borrow_mut() {
-            Some(hoisting) => {
-                hoisting.next += 1;
-                if let Some(known) = hoisting.known.get(hoisting.next - 1) {
-                    return Ok(Some(known.clone()));
-                }
-                hoisting.number
+        let number = {
+            let mut hoisting = self.hoisting.borrow_mut();
+            let Some(Hoisting { levels, depth, .. }) = &mut *hoisting else { return Ok(None) };
+            let Some(level) = levels.get_mut(*depth) else { return Ok(None) };
+            level.met += 1;
+            if let Some(known) = level.known.get(level.met - 1) {
+                return Ok(Some(known.clone()));
             }
-            None => None,
+            let Some(number) = level.number else { return Ok(None) };
+            *depth += 1;
+            number
         };
-        let Some(number) = number else { return Ok(None) };
-        let element = self.within(Mode::Element, || part(number, carried.value.clone()))?;
+        let element = part(number, carried.value.clone());
+        if let Some(hoisting) = &mut *self.hoisting.borrow_mut() {
+            hoisting.depth -= 1;
+        }
+        let element = element?;
         let size = self.part_count(array, reduction.span)?;
         let most = match array {
             Array::Local(local) => local.most,
@@ -365,9 +250,13 @@ impl Evaluator {
         let place = self.place(reduction.name, reduction.span);
         let most = most.map(|most| self.constant_function(vec![most]));
         let combination = Combination { operator: operator.clone(), initial, most };
-        let found = Found { terms, combination, ty: carried.ty.clone(), place };
         if let Some(hoisting) = &mut *self.hoisting.borrow_mut() {
-            hoisting.found = Some(found);
+            let nests = hoisting.nests;
+            let found = Found { terms, combination, ty: carried.ty.clone(), place, nests };
+            // One of another level is not what was looked for.
+            let inner = hoisting.levels.get(hoisting.depth + 1);
+            let is_wanted = inner.is_none_or(|inner| inner.number.is_none());
+            hoisting.found = Some(is_wanted.then_some(found));
         }
         // This error is never reported: the caller looks at `found` first.
         Err(self.wrong(reduction.span, "a reduction that is computed for every row"))
@@ -380,18 +269,4 @@ struct Carried {
     ty: Type,
     /// Whether it begins with a flag that says whether there is a value.
     optional: bool,
-}
-
-/// Applies a function, which may read elements of arrays of this program, to these arguments.
-fn applied(function: &Function, arguments: &[Term]) -> Vec<Term> {
-    function.instantiate(
-        &mut |variable, ty| match variable {
-            Variable::Parameter(number) => {
-                arguments.get(number as usize).copied().unwrap_or_else(|| Constant::zero(ty).into())
-            }
-            other => Term::variable(other, ty),
-        },
-        &mut |_, ty, _, _| Constant::zero(ty).into(),
-        &mut Term::element,
-    )
 }

@@ -1,12 +1,13 @@
 //! Comprehensions. Outside they are operations on arrays of rows; a row has the values of the variables so far. Drawing expands
 //! each row, a condition filters them, `order by` sorts them. Inside a function on elements or a kernel they are streams (`stream.rs`):
-//! loops of one thread, unless they are reduced for every row of a comprehension around them (`hoist.rs`).
+//! loops of one thread, unless they are reduced for every row of a comprehension around them (`hoist.rs`, `staged.rs`).
 
 mod draw;
 mod hoist;
 mod queries;
 mod ragged;
 mod rows;
+mod staged;
 mod stream;
 
 pub(super) use hoist::{Hoisting, Initial, Reduction};

@@ -139,19 +139,40 @@ impl Evaluator {
         let made = self.ragged(&mut own, value, &element, span)?;
         let Value::Array(Array::Host(host)) = &made else { return Err(self.wrong(span, "rows of nothing")) };
         let [values, offsets] = self.flattened_rows(host, &element, span)?;
-        let types = [array.types(), &[ScalarType::I64; 2]].concat();
-        let place = self.place("comprehension", span);
+        rows.array = Some(self.with_stretches(&array, &offsets, self.place("comprehension", span)));
+        let count = columns(&element, self.sums()).map_or(0, |types| types.len());
+        let stretch = Stretch { of: values, names: vec![(name, *element, 0..count)] };
+        rows.parts.push(Part::Stretch(Rc::new(stretch)));
+        Ok(())
+    }
+
+    /// Returns rows with the first number and the length of the stretch that each has, by offsets.
+    fn with_stretches(
+        &self,
+        rows: &Arc<Described>,
+        offsets: &Arc<Described>,
+        place: Place,
+    ) -> Arc<Described> {
         let with_stretch = |terms: &[Term]| {
             let Some((number, row)) = terms.split_first() else { return Vec::new() };
             let offset = |number: Term| offsets.element(&[number], None).first().copied().unwrap_or(whole(0));
             let (first, end) = (offset(*number), offset(number.binary(Op::Add, whole(1))));
             [row, &[first, end.binary(Op::Sub, first)]].concat()
         };
-        rows.array = Some(self.alive(untyped::with_index(&array, with_stretch, types, place)));
-        let count = columns(&element, self.sums()).map_or(0, |types| types.len());
-        let stretch = Stretch { of: values, names: vec![(name, *element, 0..count)] };
-        rows.parts.push(Part::Stretch(Rc::new(stretch)));
-        Ok(())
+        let types = [rows.types(), &[ScalarType::I64; 2]].concat();
+        self.alive(untyped::with_index(rows, with_stretch, types, place))
+    }
+
+    /// Returns rows with the first number and the length of the stretch that each has, by functions for their lengths.
+    pub(super) fn rows_of_lengths(
+        &self,
+        rows: &Arc<Described>,
+        length: impl FnOnce(&[Term]) -> Term,
+        place: Place,
+    ) -> Arc<Described> {
+        let length = |row: &[Term]| vec![length(row)];
+        let lengths = untyped::zipped(&[rows], length, vec![ScalarType::I64], place);
+        self.with_stretches(rows, &self.offsets(self.alive(lengths), place), place)
     }
 
     /// Materialises inner comprehensions of an expression that need all of their elements, for every row at once.

@@ -5,7 +5,7 @@ use super::super::layout::{columns, fields_of, from_terms};
 use super::super::scalars::whole;
 use super::super::value::{Array, Local, Value};
 use super::super::{Evaluator, Names, Outcome};
-use super::hoist::Staged;
+use super::staged::Staged;
 use crate::ast::{Expr, Name, Pattern, PatternKind};
 use crate::source::Span;
 use crate::types::Type;
