@@ -266,7 +266,11 @@ impl Shapes<'_> {
 
     /// The extent of a result of which the device finds how long it is, unless that has been counted.
     pub fn found_on_device(&self, bound: i64) -> Extent {
-        self.source.counted().map_or(Extent::UpTo(bound), Extent::Number)
+        match (self.source.counted(), bound) {
+            (Some(count), _) => Extent::Number(count),
+            (None, 0) => Extent::Number(0),
+            (None, bound) => Extent::UpTo(bound),
+        }
     }
 
     /// The extents of a result that are known only when it has been computed: there are none before.

@@ -226,8 +226,8 @@ impl Deciding<'_> {
     fn is_idle(&self, node: &Node, kind: Kind) -> bool {
         let speaks = match kind {
             Kind::Pull => false,
-            Kind::Push(producer, _) => self.program.node(producer).operation.speaks_when_empty(),
-            Kind::Stored | Kind::Loose => true,
+            Kind::Push(producer, false) => self.program.node(producer).operation.speaks_when_empty(),
+            Kind::Push(_, true) | Kind::Stored | Kind::Loose => true,
         };
         let is_empty = |extents: &Extents| extents.size(node.id) == 0 && extents.is_known(node.id);
         !speaks && self.extents.is_some_and(is_empty)

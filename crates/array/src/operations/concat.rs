@@ -49,12 +49,16 @@ impl Operation for Concat {
     }
     fn extents(&self, shapes: &Shapes<'_>) -> Result<Vec<Extent>, Unplanned> {
         let mut extents = shapes.same(0);
-        let mut sum = 0i64;
+        let mut parts = Vec::new();
         for input in 0..shapes.inputs() {
             for (dimension, extent) in shapes.same(input).into_iter().enumerate() {
                 let first = extents[dimension];
                 if dimension == self.dimension {
-                    sum = sum.saturating_add(shapes.number(extent)?);
+                    match shapes.number(extent) {
+                        Ok(0) => {}
+                        Err(Unplanned::NeedsLength(_)) | Ok(_) => parts.push(extent),
+                        Err(other) => return Err(other),
+                    }
                 } else if !shapes.is_same(first, extent) && shapes.number(first)? != shapes.number(extent)? {
                     let (first, other) = (shapes.numbers(0)?, shapes.numbers(input)?);
                     return Err(shapes.mistake(format!(
@@ -64,9 +68,16 @@ impl Operation for Concat {
                 }
             }
         }
-        if shapes.inputs() > 1 {
-            extents[self.dimension] = Extent::Number(sum);
-        }
+        extents[self.dimension] = match parts[..] {
+            // Others have no elements: its length need not be known.
+            [only] => only,
+            _ => {
+                let numbers = parts.iter().map(|part| shapes.number(*part));
+                Extent::Number(
+                    numbers.collect::<Result<Vec<_>, _>>()?.into_iter().fold(0, i64::saturating_add),
+                )
+            }
+        };
         Ok(extents)
     }
     fn nature(&self) -> Nature {
