@@ -76,7 +76,7 @@ pub(crate) fn by_number(
         let mut key = Vec::new();
         for (digit, ty) in keys.iter().enumerate().rev() {
             key.insert(0, from_order(low(digit) + rest % span(digit), *ty));
-            rest = rest / span(digit);
+            rest /= span(digit);
         }
         [&key, terms.get(2..).unwrap_or(&[])].concat()
     };
